@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"stele/tables"
+)
+
+// versionDocument is what version answers with --json.
+type versionDocument struct {
+	Version string `json:"version"` // of the module, "(devel)" when built from a checkout
+	Commit  string `json:"commit,omitempty"`
+	Format  uint32 `json:"format"` // of the stores that this program reads and writes
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
+// versionVerb needs no configuration: it must answer whatever that is.
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "the program's version and the format of its stores",
+		Args:  exactly("version"),
+		RunE: func(*cobra.Command, []string) error {
+			doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				if info.Main.Version != "" {
+					doc.Version = info.Main.Version
+				}
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						doc.Commit = s.Value
+					}
+				}
+			}
+			return a.answer(doc, func(w io.Writer) {
+				fmt.Fprintf(w, "stele %s, store format %d, %s, %s\n", doc.Version, doc.Format, doc.Go, doc.System)
+			})
+		},
+	}
+}

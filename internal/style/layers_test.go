@@ -1,0 +1,105 @@
+package style
+
+import (
+	"go/build"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer names what a package of ours may import: packages of ours, by path below the module, and whether the standard
+// library's os, net and time are closed to it. A package that is not listed may not exist.
+type layer struct {
+	imports []string
+	pure    bool // no files, no network, no clock
+}
+
+var (
+	under = func(lists ...[]string) []string { return slices.Concat(lists...) }
+
+	chainLayer    = []string{"chain"}
+	storeLayer    = []string{"store"}
+	mapLayer      = under(storeLayer, []string{"hashmap"})
+	validateLayer = under(chainLayer, []string{"validate"})
+	tablesLayer   = under(mapLayer, chainLayer, []string{"tables/codec", "tables"})
+	confirmLayer  = under(tablesLayer, validateLayer, []string{"utxo", "tables/confirm"})
+	edgeLayer     = under(confirmLayer, []string{"node/blockfile", "node/esplora"})
+	nodeLayer     = under(edgeLayer, []string{"node"})
+)
+
+// layers is the order of the tree, from the bottom. Imports point down; see docs/architecture.md.
+var layers = map[string]layer{
+	"chain":          {pure: true},
+	"store":          {},
+	"hashmap":        {imports: storeLayer},
+	"validate":       {imports: chainLayer, pure: true},
+	"utxo":           {imports: chainLayer, pure: true},
+	"tables/codec":   {imports: chainLayer, pure: true},
+	"tables":         {imports: tablesLayer},
+	"tables/confirm": {imports: under(tablesLayer, validateLayer, []string{"utxo"}), pure: true},
+	"node/blockfile": {imports: chainLayer},
+	"node/esplora":   {imports: under(tablesLayer, []string{"utxo"}), pure: true},
+	"node":           {imports: edgeLayer},
+	"cmd/stele":      {imports: under(nodeLayer, []string{"internal/mainnet"})},
+	"bench":          {imports: under(nodeLayer, []string{"internal/mainnet"})},
+
+	"internal/mainnet":     {},
+	"internal/mainnet/gen": {imports: []string{"internal/mainnet"}},
+	"internal/testdata":    {},
+	"internal/style":       {},
+}
+
+// open lists what pure packages must not see.
+var open = []string{"os", "net", "net/http", "time", "syscall", "golang.org/x/sys/unix", "github.com/edsrzf/mmap-go"}
+
+// foreign lists the modules that only some packages may link, with the reason.
+var foreign = map[string][]string{
+	"github.com/edsrzf/mmap-go":  {"store", "node/blockfile"}, // mapped memory is the store's business
+	"golang.org/x/sys":           {"store", "cmd/stele"},
+	"github.com/rs/zerolog":      {"node", "cmd/stele"}, // libraries return errors, they do not log
+	"github.com/spf13/cobra":     {"cmd/stele"},
+	"github.com/btcsuite/btcd":   {"node/esplora"}, // addresses; consensus is ours, btcd is the oracle of its tests
+	"github.com/BurntSushi/toml": {"cmd/stele"},
+}
+
+func TestLayers(t *testing.T) {
+	seen := 0
+	for _, dir := range packageDirs(t) {
+		p, err := build.ImportDir(path.Join(root(t), dir), 0)
+		if err != nil {
+			t.Errorf("%s: %v", dir, err)
+			continue
+		}
+		l, ok := layers[dir]
+		if !ok {
+			t.Errorf("%s: package is in no layer: give it a place in layers_test.go and docs/architecture.md", dir)
+			continue
+		}
+		seen++
+		for _, imp := range p.Imports {
+			checkImport(t, dir, imp, l)
+		}
+	}
+	if seen < len(layers)-2 { // bench and the generator may hold test or ignored files only
+		t.Errorf("%d packages of %d in the table exist", seen, len(layers))
+	}
+}
+
+func checkImport(t *testing.T, dir, imp string, l layer) {
+	t.Helper()
+	if ours, ok := strings.CutPrefix(imp, "stele/"); ok {
+		if !slices.Contains(l.imports, ours) || ours == dir {
+			t.Errorf("%s imports %s, which is not below it", dir, ours)
+		}
+		return
+	}
+	if l.pure && slices.Contains(open, imp) {
+		t.Errorf("%s imports %s: it must stay a pure function of its arguments", dir, imp)
+	}
+	for module, users := range foreign {
+		if (imp == module || strings.HasPrefix(imp, module+"/")) && !slices.Contains(users, dir) {
+			t.Errorf("%s imports %s, which only %v may", dir, imp, users)
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package node
+
+import (
+	"errors"
+
+	"stele/chain"
+	"stele/node/blockfile"
+	"stele/tables"
+	"stele/validate"
+)
+
+var (
+	// errTurn ends the run along a branch that turned out not to go on: another one has to be chosen.
+	errTurn = errors.New("the branch ends early")
+	// errStopped ends an import whose context was cancelled.
+	errStopped = errors.New("stopped")
+)
+
+// record takes one record of the input: its header goes to the tree, and its body to its header.
+func (m *importer) record(h *chain.Header, place blockfile.Place) error {
+	hash := h.Hash()
+	m.report.Records++
+	_, err := m.take(h, &hash, m.bodies.add(place))
+	return err
+}
+
+// take puts a header and its body to the tree, and then, if it is new, those that waited for it.
+func (m *importer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
+	f, err := m.place(h, hash, n)
+	if err != nil || f != added {
+		return f, err
+	}
+	m.waiters = m.tree.waiting.take(m.waiters[:0], hash)
+	for i := 0; i < len(m.waiters); i++ {
+		w := m.waiters[i]
+		f, err := m.place(&w.header, &w.hash, w.body)
+		if err != nil {
+			return added, err
+		}
+		if f == added {
+			m.waiters = m.tree.waiting.take(m.waiters, &w.hash)
+		}
+	}
+	return added, nil
+}
+
+// place puts one header and its body to the tree.
+func (m *importer) place(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
+	l, f, v, err := m.tree.accept(h, hash)
+	if err != nil {
+		return f, err
+	}
+	switch f {
+	case waits:
+		m.tree.waiting.add(h, hash, n)
+	case refused:
+		m.report.reject(hash, m.tree.heightUnder(&h.Prev), v.Reason)
+		if m.bodies.all[n].place.File != inPending || v.Condemns {
+			m.lose(hash, n)
+		} // else it is tried again by a later import
+	case derived:
+		if m.bodies.all[n].fresh() {
+			m.report.Descendants++
+		}
+		m.lose(hash, n)
+	case known, added:
+		m.attach(l, hash, n)
+	}
+	return f, nil
+}
+
+// lose forgets a body that has no header in the tree.
+func (m *importer) lose(hash *chain.Hash, n uint32) {
+	if m.bodies.all[n].place.File == inPending {
+		m.dropPending(hash, n)
+	}
+	m.bodies.drop(n)
+}
+
+func (m *importer) dropPending(hash *chain.Hash, n uint32) {
+	m.t.DropPending(hash)
+	m.pending -= int64(m.bodies.all[n].place.Len)
+}
+
+// attach gives body n to a header that is in the tree.
+func (m *importer) attach(l tables.HeaderLink, hash *chain.Hash, n uint32) {
+	v, b := &m.tree.vertices[l], &m.bodies.all[n]
+	switch {
+	case b.place.File == gone:
+	case v.invalid:
+		if b.fresh() {
+			m.countInvalid(l, hash)
+		}
+		m.lose(hash, n)
+	case m.archivedAs(l, b.place.Len):
+		m.report.Skipped++
+		m.bodies.undo(n)
+	default:
+		// Also where the block is archived with another length: then this record is looked at with those left over.
+		m.bodies.attach(v, l, n)
+		m.tree.settle(l)
+	}
+}
+
+// countInvalid counts a record of a block that is invalid by what is known from an earlier import, or from this one.
+func (m *importer) countInvalid(l tables.HeaderLink, hash *chain.Hash) {
+	v := &m.tree.vertices[l]
+	switch {
+	case m.t.State(l) != tables.StateInvalid:
+		m.report.Descendants++
+	case v.listed:
+		m.report.Skipped++
+	default:
+		v.listed = true
+		m.report.reject(hash, int64(v.height), validate.ReasonDuplicateInvalid)
+	}
+}
+
+// archivedAs reports whether the block of l is archived, and has so many wire bytes.
+func (m *importer) archivedAs(l tables.HeaderLink, size uint32) bool {
+	b, ok := m.t.Live().Block(l)
+	return ok && b.Size == size
+}
+
+// organise moves the chain to the best branch, until it is there.
+func (m *importer) organise() error {
+	for {
+		target, ok := m.tree.target()
+		if !ok {
+			return nil
+		}
+		err := m.follow(target)
+		if tip, _ := m.t.Tip(); m.home != none && !m.moreWork(m.home, tip) {
+			m.home = none
+		}
+		if err != nil && err != errTurn {
+			return err
+		}
+	}
+}
+
+// follow pops down to where a branch leaves the chain, and confirms the branch's blocks.
+func (m *importer) follow(target tables.HeaderLink) error {
+	tip, _ := m.t.Tip()
+	base := m.tree.fork(tip, target)
+	m.route = route{m: m, path: m.tree.path(m.route.path[:0], base, target)}
+	if m.total = 0; m.batch == nil {
+		m.total = m.done + m.bytesOf(m.route.path)
+	}
+	if tip != base && (m.home == none || m.moreWork(tip, m.home)) {
+		m.home = tip
+	}
+	if err := m.popTo(base); err != nil {
+		return err
+	}
+	return m.window.run(&m.route)
+}
+
+// popTo takes blocks off the chain until base is its tip.
+func (m *importer) popTo(base tables.HeaderLink) error {
+	for {
+		if tip, _ := m.t.Tip(); tip == base {
+			return nil
+		}
+		if m.stopped() {
+			return errStopped
+		}
+		if err := m.t.Pop(); err != nil {
+			return err
+		}
+		m.report.Popped++
+	}
+}
+
+func (m *importer) moreWork(a, b tables.HeaderLink) bool {
+	return m.t.Header(a).Work().Cmp(m.t.Header(b).Work()) > 0
+}
+
+// route is the errand of a run along a branch: its blocks are confirmed.
+type route struct {
+	m    *importer
+	path []tables.HeaderLink
+	at   int
+}
+
+func (r *route) next(j *job) bool {
+	if r.at == len(r.path) {
+		return false
+	}
+	r.m.jobOf(r.path[r.at], j)
+	r.at++
+	return true
+}
+
+func (r *route) turn(s *slot) error { return r.m.confirmBlock(s) }
+
+// jobOf describes the block of a header, from its oldest body.
+func (m *importer) jobOf(l tables.HeaderLink, j *job) {
+	*j = job{l: l, hash: m.t.Header(l).Hash()}
+	if _, ok := m.t.Archived(l); ok {
+		j.archived = true
+		return
+	}
+	if n, ok := m.bodies.first(&m.tree.vertices[l]); ok {
+		m.locate(n, j)
+	}
+}
+
+// locate fills in where the bytes of body n are.
+func (m *importer) locate(n uint32, j *job) {
+	j.body, j.place = n, m.bodies.all[n].place
+	switch j.place.File {
+	case inBatch:
+		j.raw = m.batch.bytes(j.place)
+	case inPending:
+		raw, ok := m.t.Pending(&j.hash)
+		if j.raw = raw; !ok {
+			j.raw = []byte{} // the tables gave it up for others: no block
+		}
+	}
+}
+
+// confirmBlock is the turn of one block: it is archived and pushed, or what is wrong with it is put on record.
+func (m *importer) confirmBlock(s *slot) error {
+	if m.stopped() {
+		return errStopped
+	}
+	for !s.archived {
+		if s.fault != nil {
+			return s.fault
+		}
+		if s.verdict.OK() {
+			break
+		}
+		if err := m.bodyFailed(s); err != nil {
+			return err
+		}
+		if !m.retry(s) {
+			return errTurn
+		}
+	}
+	v, err := m.confirm.Push(s.l, &s.block, s.txids, &s.rows)
+	switch {
+	case err != nil:
+		return err
+	case v.OK():
+		m.pushed(s)
+		return nil
+	case !v.Condemns:
+		s.verdict = v
+		return m.confirmBlock(s)
+	}
+	return m.condemn(s, v)
+}
+
+// retry prepares the next body of a block whose last one failed.
+func (m *importer) retry(s *slot) bool {
+	n, ok := m.bodies.first(&m.tree.vertices[s.l])
+	if !ok {
+		return false
+	}
+	s.job = job{l: s.l, hash: m.t.Header(s.l).Hash()}
+	m.locate(n, &s.job)
+	s.keep()
+	m.window.self.prepare(s, make([]byte, s.place.Len))
+	return true
+}
+
+// bodyFailed puts on record that a body breaks a rule, and forgets it; its header is not to blame. A record that does
+// not even decode may have a damaged length and cover others, which are looked for.
+func (m *importer) bodyFailed(s *slot) error {
+	place := s.place
+	if place.File == inPending {
+		m.report.Lost++
+	} else {
+		m.report.reject(&s.hash, m.heightOf(s.l), s.verdict.Reason)
+	}
+	m.forget(s.l, s.body)
+	if s.decodes || place.File >= gone {
+		return nil
+	}
+	return m.resync(place)
+}
+
+func (m *importer) heightOf(l tables.HeaderLink) int64 {
+	if l == none {
+		return -1
+	}
+	return int64(m.tree.vertices[l].height)
+}
+
+// forget takes a body from its header, and from the tables if it is pending. Where it was the last one, and the block is
+// not archived, the header's branch is not complete any more.
+func (m *importer) forget(l tables.HeaderLink, n uint32) {
+	if l == none {
+		m.bodies.drop(n)
+		return
+	}
+	v := &m.tree.vertices[l]
+	if m.bodies.all[n].place.File == inPending {
+		hash := m.t.Header(l).Hash()
+		m.dropPending(&hash, n)
+	}
+	m.bodies.detach(v, n)
+	if _, archived := m.t.Archived(l); v.body == 0 && !archived {
+		m.tree.withdraw(l)
+	}
+}
+
+// condemn marks a block as invalid for good, and with it all that stands on it.
+func (m *importer) condemn(s *slot, v validate.Verdict) error {
+	m.report.reject(&s.hash, m.heightOf(s.l), v.Reason)
+	if !s.archived {
+		m.forget(s.l, s.body)
+	}
+	if err := m.t.SetState(s.l, tables.StateInvalid); err != nil {
+		return err
+	}
+	m.tree.invalidate(s.l, func(l tables.HeaderLink) {
+		if n, ok := m.bodies.pending(&m.tree.vertices[l]); ok {
+			m.forget(l, n)
+		}
+	})
+	return errTurn
+}
+
+// pushed counts a block that was confirmed, and forgets where it came from.
+func (m *importer) pushed(s *slot) {
+	m.done += int64(s.place.Len)
+	if s.archived {
+		return
+	}
+	r, size := &m.report, len(s.raw)
+	r.Blocks++
+	r.Txs += uint64(len(s.block.Txs))
+	r.Inputs += uint64(len(s.block.Ins))
+	r.Outputs += uint64(len(s.block.Outs))
+	r.WireBytes += uint64(size)
+	m.unsaved += int64(size)
+	m.forget(s.l, s.body)
+	if n, ok := m.bodies.pending(&m.tree.vertices[s.l]); ok {
+		m.forget(s.l, n)
+	}
+}
+
+// retreat goes back to the best chain that there was, where an import ended in the middle of a reorganisation. All of
+// that chain's blocks are archived, so this only appends to the log.
+func (m *importer) retreat() error {
+	tip, _ := m.t.Tip()
+	if m.home == none || !m.moreWork(m.home, tip) {
+		return nil
+	}
+	base := m.tree.fork(tip, m.home)
+	for tip, _ := m.t.Tip(); tip != base; tip, _ = m.t.Tip() {
+		if err := m.t.Pop(); err != nil {
+			return err
+		}
+		m.report.Popped++
+	}
+	for _, l := range m.tree.path(nil, base, m.home) {
+		if err := m.t.Push(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

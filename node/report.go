@@ -1,0 +1,145 @@
+package node
+
+import (
+	"io"
+	"time"
+
+	"stele/chain"
+	"stele/node/blockfile"
+)
+
+// ImportOptions say what to import and how.
+type ImportOptions struct {
+	Paths []string  // files, folders of blk*.dat, pipes, or "-" for Stdin
+	Stdin io.Reader // what "-" stands for
+
+	StopHeight int64 // no block above it is archived, a higher tip stays; -1: no limit
+	Threads    int   // blocks are checked and encoded on so many cores; 0: all
+
+	CheckpointEvery time.Duration // 0: 30 s
+	CheckpointBytes int64         // wire bytes archived between two checkpoints; 0: 256 MiB
+
+	Progress func(Progress)       // may be nil; called by the importing goroutine, ten times a second at most
+	Note     func(blockfile.Note) // may be nil; remarks on the input that are no rejections (garbage, a cut tail). Streams call
+	// it from a goroutine of their own
+	Now      func() time.Time     // the clock that bounds header times; nil: time.Now
+
+	limits       limits        // zero fields: the defaults
+	publishEvery time.Duration // 0: the default
+}
+
+// Progress is how far an import has come. How many transactions are still to come is not knowable from a block file
+// whose bodies were not read yet, so the measure is bytes.
+type Progress struct {
+	Stage       string // "index" while headers are read, then "import"
+	Height      uint32 // of the tip
+	Done, Total int64  // bytes: of the files while they are indexed, then of the blocks to be archived; Total 0: a stream
+
+	Blocks, Txs, Inputs uint64 // newly archived
+	Elapsed             time.Duration
+}
+
+// ImportReport is what an import did. Its JSON is the document of `stele import --json`.
+//
+// A record of the input ends in one of: archived; Skipped; Rejected or RejectedMore; Descendants; Parked; Dropped. Only an
+// import that was interrupted or failed leaves some out. Blocks can be more than the records that were archived: some
+// may have been pending from earlier imports, or have been parked in this one before their turn came.
+type ImportReport struct {
+	Network   string  `json:"network"`
+	Blocks    uint64  `json:"blocks"`     // newly archived
+	Txs       uint64  `json:"txs"`        // in them
+	Inputs    uint64  `json:"inputs"`     // in them, those of coinbases included
+	Outputs   uint64  `json:"outputs"`    // in them
+	WireBytes uint64  `json:"wire_bytes"` // in them
+	Seconds   float64 `json:"seconds"`
+	Tip       Tip     `json:"tip"`
+
+	Rejected     []Rejected `json:"rejected"`      // root causes, in order of discovery; never nil
+	RejectedMore uint64     `json:"rejected_more"` // those beyond the first 10,000, which are counted only
+	Descendants  uint64     `json:"descendants"`   // records of blocks that were not tried, as one below them is invalid
+
+	Records     uint64  `json:"records"`       // found in the input
+	Skipped     uint64  `json:"skipped"`       // records of blocks that are archived or pending already
+	Parked      uint64  `json:"parked"`        // records kept as pending blocks: other branches, parent not known yet
+	Dropped     uint64  `json:"dropped"`       // records neither archived nor kept: no room, or above the stop height
+	Popped      uint64  `json:"popped"`        // times that a block was taken off the chain
+	Lost        uint64  `json:"pending_lost"`  // pending blocks that turned out damaged, or given up for others
+	Cut         uint64  `json:"cut_records"`   // records that the end of their file cuts
+	Garbage     int64   `json:"garbage_bytes"` // bytes between records that are no records
+	Interrupted bool    `json:"interrupted"`   // the context was cancelled before the end of the input
+	Stages      []Stage `json:"stages"`
+}
+
+// Tip is the best block.
+type Tip struct {
+	Height uint32     `json:"height"`
+	Hash   chain.Hash `json:"hash"`
+}
+
+// Rejected is a record that was refused.
+type Rejected struct {
+	Hash   string `json:"hash"`   // empty where the record has no readable header
+	Height int64  `json:"height"` // -1 where the parent is not known
+	Reason string `json:"reason"` // Core's, or bad-block-encoding
+}
+
+// Stage is the time that one kind of work took. All but "check" are of the importing goroutine and do not overlap;
+// "check" is the sum over the threads that work beside it.
+type Stage struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// reasonEncoding is the reason for what is no block at all.
+const reasonEncoding = "bad-block-encoding"
+
+// maxRejected bounds the list of rejections: a file of garbage must not fill the memory.
+const maxRejected = 10_000
+
+// reject lists a refused record. height is -1 where it is not known, hash nil where there is no header.
+func (r *ImportReport) reject(hash *chain.Hash, height int64, reason string) {
+	if len(r.Rejected) >= maxRejected {
+		r.RejectedMore++
+		return
+	}
+	text := ""
+	if hash != nil {
+		text = hash.String()
+	}
+	r.Rejected = append(r.Rejected, Rejected{Hash: text, Height: height, Reason: reason})
+}
+
+// stages in the order of the report.
+const (
+	stageIndex = iota
+	stageCheck
+	stageWait
+	stageConfirm
+	stagePark
+	stagePublish
+	stageCheckpoint
+	stageCount
+)
+
+var stageNames = [stageCount]string{"index", "check", "wait", "confirm", "park", "publish", "checkpoint"}
+
+// stopwatch adds up the time of each stage.
+type stopwatch struct {
+	spent [stageCount]time.Duration
+	mark  time.Time
+}
+
+// lap charges the time since the last lap to a stage.
+func (s *stopwatch) lap(stage int) {
+	now := time.Now()
+	s.spent[stage] += now.Sub(s.mark)
+	s.mark = now
+}
+
+func (s *stopwatch) report() []Stage {
+	list := make([]Stage, stageCount)
+	for i := range list {
+		list[i] = Stage{Name: stageNames[i], Seconds: s.spent[i].Seconds()}
+	}
+	return list
+}

@@ -1,0 +1,185 @@
+package node
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stele/chain"
+	"stele/node/blockfile"
+	"stele/store"
+)
+
+// limits bound what is in memory at once. Zero fields take the defaults.
+type limits struct {
+	chunkBlocks int // blocks of a chunk
+	chunkBytes  int // wire bytes of a chunk; a larger block is a chunk of its own
+	chunks      int // chunks in the window
+	batchBlocks int // blocks of a batch of a stream
+	batchBytes  int // wire bytes of such a batch
+}
+
+// A handoff between goroutines costs a few microseconds, as much as preparing one early block; 64 of them, or 256 KiB,
+// are some 200. Three to a thread keep all of them busy while the writer is at one; 24 of 4 MB, the largest, are the
+// bound. A batch is a dozen large blocks or more, so that every core gets some.
+var defaultLimits = limits{chunkBlocks: 64, chunkBytes: 256 << 10, chunks: 24, batchBlocks: 4096, batchBytes: 32 << 20}
+
+func (l limits) fill(threads int) limits {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{
+		{&l.chunkBlocks, defaultLimits.chunkBlocks}, {&l.chunkBytes, defaultLimits.chunkBytes},
+		{&l.chunks, min(3*threads, defaultLimits.chunks)},
+		{&l.batchBlocks, defaultLimits.batchBlocks}, {&l.batchBytes, defaultLimits.batchBytes},
+	} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	return l
+}
+
+// chunk is what is handed to a worker at once: blocks that follow each other, and a buffer for their bytes.
+type chunk struct {
+	slots []slot
+	n     int // slots in use
+	bytes int // to be read
+	buf   []byte
+	fault error
+	done  chan struct{} // the worker's word that the chunk is the writer's again
+}
+
+// window prepares blocks on workers ahead of the writer, and gives them to it in order. run belongs to the writer; a
+// chunk belongs to its worker from when it is sent until done.
+type window struct {
+	limits limits
+	jobs   chan *chunk
+	idle   []*chunk
+	ahead  []*chunk // sent, oldest first
+	held   job      // taken from the source, but did not fit into the last chunk
+	holds  bool
+	self   preparer     // the writer's own
+	waited func()       // called when a chunk came back, before its blocks have their turn
+	lap    func() error // called after every chunk
+	busy   atomic.Int64
+	wg     sync.WaitGroup
+}
+
+func newWindow(p *chain.Params, threads int, l limits, read func(blockfile.Place, []byte) ([]byte, error)) *window {
+	w := &window{limits: l, jobs: make(chan *chunk, l.chunks), self: preparer{p: p, read: read}}
+	for range l.chunks {
+		w.idle = append(w.idle, &chunk{slots: make([]slot, l.chunkBlocks), done: make(chan struct{}, 1)})
+	}
+	for range threads {
+		w.wg.Go(func() {
+			own := preparer{p: p, read: read}
+			for c := range w.jobs {
+				w.work(c, &own)
+			}
+		})
+	}
+	return w
+}
+
+// close ends the workers. No run may be under way.
+func (w *window) close() {
+	close(w.jobs)
+	w.wg.Wait()
+}
+
+func (w *window) work(c *chunk, p *preparer) {
+	start := time.Now()
+	c.fault = store.Guard(func() error {
+		if cap(c.buf) < c.bytes {
+			c.buf = make([]byte, max(c.bytes, w.limits.chunkBytes))
+		}
+		rest := c.buf[:cap(c.buf)]
+		for i := range c.slots[:c.n] {
+			rest = p.prepare(&c.slots[i], rest)
+		}
+		return nil
+	})
+	w.busy.Add(int64(time.Since(start)))
+	c.done <- struct{}{}
+}
+
+// errand is what a run is for: where its jobs come from, and what happens to each block when its turn comes. Both are
+// called by the goroutine that runs.
+type errand interface {
+	next(j *job) bool
+	turn(s *slot) error
+}
+
+// run takes an errand's jobs until there are none, and gives each block its turn, in the same order. The first error ends
+// it; then, too, no worker is at any of the window's chunks when it returns.
+func (w *window) run(e errand) error {
+	w.holds = false
+	err := w.loop(e)
+	for _, c := range w.ahead {
+		<-c.done
+		w.idle = append(w.idle, c)
+	}
+	w.ahead = w.ahead[:0]
+	return err
+}
+
+func (w *window) loop(e errand) error {
+	for more := true; more || len(w.ahead) > 0; {
+		for more && len(w.idle) > 0 {
+			more = w.send(e)
+		}
+		if len(w.ahead) == 0 {
+			return nil
+		}
+		c := w.ahead[0]
+		<-c.done
+		w.waited()
+		w.ahead = append(w.ahead[:0], w.ahead[1:]...)
+		w.idle = append(w.idle, c)
+		if c.fault != nil {
+			return c.fault
+		}
+		for i := range c.slots[:c.n] {
+			if err := e.turn(&c.slots[i]); err != nil {
+				return err
+			}
+		}
+		if err := w.lap(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send fills a chunk and hands it to the workers; false when there are no more jobs.
+func (w *window) send(e errand) (more bool) {
+	c := w.idle[len(w.idle)-1]
+	c.n, c.bytes = 0, 0
+	more = true
+	for bytes := 0; c.n < len(c.slots); c.n++ {
+		if !w.holds && !e.next(&w.held) {
+			more = false
+			break
+		}
+		w.holds = true
+		if c.n > 0 && bytes+int(w.held.place.Len) > w.limits.chunkBytes {
+			break
+		}
+		w.holds = false
+		s := &c.slots[c.n]
+		s.job = w.held
+		bytes += int(w.held.place.Len)
+		s.keep()
+		if s.raw == nil && !s.archived {
+			c.bytes += int(s.place.Len)
+		}
+	}
+	if c.n == 0 {
+		return more
+	}
+	w.idle = w.idle[:len(w.idle)-1]
+	w.ahead = append(w.ahead, c)
+	w.jobs <- c // never blocks: it has room for all chunks
+	return more
+}
