@@ -181,10 +181,10 @@ func (b *Block) decodeIns(p int) (next int, err error) {
 }
 
 // How a list is read quickly. The next row's place depends on the length read in this one, so a list is a chain of
-// loads that wait for each other, and that wait is most of what decoding costs. Two things shorten it. A row so far from
-// raw's end that lengths of one byte cannot lead beyond it is checked once; and a length that equals a likely value is
-// replaced by that value in a branch of its own, so that the processor, having predicted the branch, goes on to the next
-// row before the load has come. All other rows go through parseIn, parseOut and parseStack.
+// loads that wait for each other, and that wait is most of what decoding costs. Two things shorten it. A row so far
+// from raw's end that lengths of one byte cannot lead beyond it is checked once; and a length that equals a likely
+// value is replaced by that value in a branch of its own, so that the processor, having predicted the branch, goes on
+// to the next row before the load has come. All other rows go through parseIn, parseOut and parseStack.
 const (
 	reachIn    = minIn + compact2 - 1
 	reachOut   = minOut + compact2 - 1

@@ -175,8 +175,8 @@ func encode(m *modelBlock, witness bool) []byte {
 	return w.Bytes()
 }
 
-// drawBytes draws lengths around the borders of the CompactSize forms, and those of keys and signatures, more often than
-// chance would.
+// drawBytes draws lengths around the borders of the CompactSize forms, and those of keys and signatures, more often
+// than chance would.
 func drawBytes(t *rapid.T, label string) []byte {
 	n := rapid.OneOf(rapid.IntRange(0, 80), rapid.SampledFrom([]int{
 		0, 1, 33, 33, 33, 72, 252, 253, 254, 255, 256, 520})).Draw(t, label)

@@ -36,20 +36,20 @@ type Cells struct {
 
 	merging sync.Mutex // one merge at a time; taken before mu
 	file    store.File // nil: no merge made it yet; guarded by merging
-	number  uint32     // its generation; guarded by merging
 
 	mu     sync.Mutex // guards what follows and replacements of view; held for moments only, never over I/O
 	state  State
 	given  State      // what State returned last
+	number uint32     // generation of the file, from before it is made
 	stamp  cellsStamp // as in the file; raised by the merge
 	sealed bool       // a sealed delta is in view; it is what the log says up to
 	mark   uint64     // this mark, when
 	count  uint64     // this many cells exist
 }
 
-// OpenCells opens the cells at the state that the manifest names; with the zero State they have no file yet, and all are
-// zero. The caller then sets again what its log says from State().Watermark on. A file that does not fit the state is
-// *store.Damaged, one of another store *store.Foreign.
+// OpenCells opens the cells at the state that the manifest names; with the zero State they have no file yet, and all
+// are zero. The caller then sets again what its log says from State().Watermark on. A file that does not fit the state
+// is *store.Damaged, one of another store *store.Foreign.
 func OpenCells(d store.Disk, id [16]byte, spec CellsSpec, st State) (*Cells, error) {
 	c := &Cells{
 		files: cellsFiles{disk: d, id: id, name: spec.Name, suffix: cellsSuffix, magic: cellsMagic, reserve: spec.Reserve},
@@ -150,10 +150,11 @@ func (c *Cells) Merge(count, mark uint64) error {
 
 // Retire removes files that no manifest names any more. Call it once a manifest with what State returned is durable.
 func (c *Cells) Retire() error {
-	c.mu.Lock()
-	now, given := c.state.Generation, c.given.Generation
-	c.mu.Unlock()
-	return c.files.retire(now, given)
+	return c.files.retire(func() []uint32 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return []uint32{c.state.Generation, c.given.Generation, c.number}
+	})
 }
 
 // CellsStats says how large an array of cells is.

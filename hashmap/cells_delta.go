@@ -48,8 +48,8 @@ func newCellsTable(lines uint64) *cellsTable {
 	}
 }
 
-// cellsLimit is five eighths of the slots: a number that is there reads 1.00 to 1.04 lines, one that is not 1.02 to 1.26
-// (at three quarters it would be 1.85, measured), and an entry takes 15 to 29 bytes.
+// cellsLimit is five eighths of the slots: a number that is there reads 1.00 to 1.04 lines, one that is not 1.02 to
+// 1.26 (at three quarters it would be 1.85, measured), and an entry takes 15 to 29 bytes.
 func cellsLimit(lines uint64) uint64 { return lines * cellsSlots * 5 / 8 }
 
 // newCellsDelta makes a delta that holds that many numbers before it grows.
@@ -68,7 +68,8 @@ func newCellsDelta(numbers uint64) *cellsDelta {
 func (t *cellsTable) home(n uint64) uint64 { return Mix64(n, 0) >> t.shift }
 
 // find returns where number n is, or, with found false, the line and slot where it would be entered, and how many lines
-// it read. Lines are full on the way to an entry, and a table is never full, so the first line with room ends the search.
+// it read. Lines are full on the way to an entry, and a table is never full, so the first line with room ends the
+// search.
 func (t *cellsTable) find(n uint64) (l *cellsLine, slot, read int, found bool) {
 	low, high := uint32(n), uint8(n>>32)
 	for at := t.home(n); ; at++ {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -177,7 +178,8 @@ func (f *cellsFixture) check() {
 			wantDelta, wantBase := f.want(k, n)
 			delta, base := k.view.Get(n)
 			if delta != wantDelta || base != wantBase && !f.vague[n] {
-				f.t.Fatalf("view %d of %d: cell %d is (%d, %d), want (%d, %d)", i, len(f.views), n, delta, base, wantDelta, wantBase)
+				f.t.Fatalf("view %d of %d: cell %d is (%d, %d), want (%d, %d)", i, len(f.views), n, delta, base,
+					wantDelta, wantBase)
 			}
 			if delta != deltas[j] || base != bases[j] {
 				f.t.Fatalf("cell %d is (%d, %d), in a group (%d, %d)", n, delta, base, deltas[j], bases[j])
@@ -192,9 +194,9 @@ func (f *cellsFixture) inSealed(n uint64) bool {
 	return ok
 }
 
-// cellsTear returns a disk on which a crash has left each unit of size bytes of a file either as it is on disk before or
-// as it is on disk after, as the coin says. Bytes below from are as after: they were synced before the rest was written.
-// What the merge allocated beyond the old file's end may hold anything where its writing was lost.
+// cellsTear returns a disk on which a crash has left each unit of size bytes of a file either as it is on disk before
+// or as it is on disk after, as the coin says. Bytes below from are as after: they were synced before the rest was
+// written. What the merge allocated beyond the old file's end may hold anything where its writing was lost.
 func cellsTear(t rapid.TB, before, after *store.MemDisk, name string, from, size int, coin *rand.Rand) *store.MemDisk {
 	t.Helper()
 	torn := after.Clone()
@@ -251,6 +253,14 @@ func cellsTestFile(t rapid.TB, name string, data []byte) *store.MemDisk {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// cellsTestSeeds is n, or the tenth of it where time is short (as under the race detector).
+func cellsTestSeeds(n uint64) uint64 {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
 }
 
 func cellsIsDamaged(err error) bool {

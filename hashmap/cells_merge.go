@@ -70,8 +70,8 @@ func (w *cellsWindow) write() error {
 	return nil
 }
 
-// cellsParts returns the next windows whose values are sorted together: from the first at or after from that has any, as
-// many as have no more than max values in all, but at least that one.
+// cellsParts returns the next windows whose values are sorted together: from the first at or after from that has any,
+// as many as have no more than max values in all, but at least that one.
 func cellsParts(counts []uint32, from, max int) (first, end, total int) {
 	for from < len(counts) && counts[from] == 0 {
 		from++
@@ -89,10 +89,10 @@ func cellsParts(counts []uint32, from, max int) (first, end, total int) {
 // delta is sealed still, and MergeSealed may be called again.
 //
 // Order: allocate all, raise the stamp, sync; change cells, sync; only then the new state. Cells at or beyond the old
-// count are looked at by nobody, and whatever a torn merge left there is written anew from the first to the last. Of the
-// cells below it, a torn merge leaves any subset changed. All of them were set by the log between the watermark and the
-// stamp, so a replay from the watermark sets every one of them again, and until it is merged the delta hides the cell.
-// Values are written whether or not the cell has them already: what was read may be in memory only.
+// count are looked at by nobody, and whatever a torn merge left there is written anew from the first to the last. Of
+// the cells below it, a torn merge leaves any subset changed. All of them were set by the log between the watermark and
+// the stamp, so a replay from the watermark sets every one of them again, and until it is merged the delta hides the
+// cell. Values are written whether or not the cell has them already: what was read may be in memory only.
 func (c *Cells) MergeSealed() error {
 	c.merging.Lock()
 	defer c.merging.Unlock()
@@ -131,10 +131,12 @@ func (c *Cells) mergeFile(delta *cellsTable, old, next State) (uint32, error) {
 		if err != nil {
 			return 0, err
 		}
+		c.mu.Lock()
+		c.number = number
+		c.mu.Unlock()
 		if c.file, err = c.files.create(number, 0, store.PageSize); err != nil {
 			return 0, err
 		}
-		c.number = number
 	}
 	if err := c.file.Allocate(cellsEnd(next.Entries)); err != nil {
 		return 0, err
@@ -230,8 +232,8 @@ func (m *cellsMerge) sort(first, end, total int) (starts []int) {
 	return starts
 }
 
-// merge writes the values of one window. Up to the word that the last old cell is in, readers may be looking: pages with
-// a change are rewritten. The rest is new: zeros and values.
+// merge writes the values of one window. Up to the word that the last old cell is in, readers may be looking: pages
+// with a change are rewritten. The rest is new: zeros and values.
 func (m *cellsMerge) merge(number uint64, values []uint64) error {
 	first := number << cellsWindowBits
 	size := int(min(m.count+m.count&1-first, 1<<cellsWindowBits)) * cellSize

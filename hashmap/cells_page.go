@@ -8,15 +8,16 @@ import (
 	"hash/crc64"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"stele/store"
 )
 
-// Files of cells and of multimaps begin with a header page. Two of its sectors are used, which are written on their own,
-// each with a checksum (CRC-64, ECMA) of what precedes it, so that a torn write of the second cannot hurt the first.
-// Little-endian; the rest of the page is zero.
+// Files of cells and of multimaps begin with a header page. Two of its sectors are used, which are written on their
+// own, each with a checksum (CRC-64, ECMA) of what precedes it, so that a torn write of the second cannot hurt the
+// first. Little-endian; the rest of the page is zero.
 //
 //	  0       8            12     16        24     32         48     56            88    96
 //	| magic | generation | zero | buckets | zero | store id | zero | name, zero  | sum |
@@ -147,7 +148,8 @@ func (f *cellsFiles) open(generation uint32, buckets uint64, size int64) (store.
 
 // checkPage compares the header page with what is asked for. The size is checked before a byte is read: memory beyond
 // it faults.
-func (f *cellsFiles) checkPage(file store.File, generation uint32, buckets uint64, size int64) (s cellsStamp, err error) {
+func (f *cellsFiles) checkPage(file store.File, generation uint32, buckets uint64, size int64) (cellsStamp, error) {
+	var s cellsStamp
 	if have := file.Size(); have < size {
 		return s, f.damaged(generation, "is cut short: %d bytes of the %d that the manifest covers", have, size)
 	}
@@ -190,8 +192,8 @@ func (f *cellsFiles) generations() ([]uint32, error) {
 	return list, nil
 }
 
-// next returns a generation that no file has. Files that a crash or another state left are never written again: an older
-// manifest may name them.
+// next returns a generation that no file has. Files that a crash or another state left are never written again: an
+// older manifest may name them.
 func (f *cellsFiles) next(now uint32) (uint32, error) {
 	list, err := f.generations()
 	for _, n := range list {
@@ -200,15 +202,17 @@ func (f *cellsFiles) next(now uint32) (uint32, error) {
 	return now + 1, err
 }
 
-// retire removes the files of all generations but the two given. Where the system cannot remove a mapped file (windows),
-// a later start's call does.
-func (f *cellsFiles) retire(now, given uint32) error {
+// retire removes the files of all generations that keep does not name. It is asked after the files are listed, so that
+// one which is made meanwhile is not among them. Where the system cannot remove a mapped file (windows), a later
+// start's call does.
+func (f *cellsFiles) retire(keep func() []uint32) error {
 	list, err := f.generations()
 	if err != nil {
 		return err
 	}
+	kept := keep()
 	for _, n := range list {
-		if n == now || n == given {
+		if slices.Contains(kept, n) {
 			continue
 		}
 		if err := f.disk.Remove(f.file(n)); err != nil && runtime.GOOS != "windows" {

@@ -27,8 +27,9 @@ func TestDeltaAgainstModel(t *testing.T) {
 		later := d.from(uint64(first))
 		w, below := windows.Draw(t, "window"), rapid.Uint32Range(0, uint32(n)).Draw(t, "below")
 		links := model[uint32(w>>32)]
-		if have := d.candidate(w, below); have == NoLink && slices.ContainsFunc(links, func(l uint32) bool { return l < below }) ||
-			have != NoLink && (have >= below || !slices.Contains(links, have)) {
+		known := slices.ContainsFunc(links, func(l uint32) bool { return l < below })
+		have := d.candidate(w, below)
+		if known != (have != NoLink) || known && (have >= below || !slices.Contains(links, have)) {
 			t.Fatalf("candidate %d of %v below %d", have, links, below)
 		}
 		kept := 0

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A line is one cache line of a generation file: twelve entries of one home bucket, or of lines before it that were full.
+// A line is one cache line of a generation file: twelve entries of its own bucket, or of lines before it that were full.
 //
 //	0                12       15     16                                              64
 //	| 12 tags of 1   | high 3 | meta | 12 links of 4, stored plus one, 0: empty slot |     little-endian
@@ -25,13 +25,13 @@ const (
 	lineMeta  = 15 // offset of the meta byte
 	lineLinks = 16 // offset of the links
 
-	// metaPassed are seven marks: an entry found this line full and went on to the next, and its tag was in the first,
-	// second, ... seventh part of all tags. A lookup goes on only where its own tag's mark is set; with a single mark an
-	// absent key would read 1.58 lines where it reads 1.14 (at 80 per cent load).
+	// metaPassed are seven marks: an entry found this line full and went on to the next, and its tag was in the
+	// first, second, ... seventh part of all tags. A lookup goes on only where its own tag's mark is set; with a
+	// single mark an absent key would read 1.58 lines where it reads 1.14 (at 80 per cent load).
 	metaPassed = 0x7f
-	// metaTwin: such an entry had the very tag of one that is here. Where it is clear, a lookup that found its row here
-	// need not go on: entries with equal keys have equal tags and pass a line in the order in which they were merged, so
-	// no newer one lies beyond.
+	// metaTwin: such an entry had the very tag of one that is here. Where it is clear, a lookup that found its row
+	// here need not go on: entries with equal keys have equal tags and pass a line in the order in which they were
+	// merged, so no newer one lies beyond.
 	metaTwin = 0x80
 
 	metaShift = 56 // of the meta byte in word 1

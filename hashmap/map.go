@@ -123,9 +123,9 @@ func (m *Map) damaged(format string, args ...any) error {
 	return &store.Damaged{Name: m.fileName(m.state.Generation), What: fmt.Sprintf(format, args...)}
 }
 
-// Insert makes an appended row findable: its key is read from the row. Only the writer calls it. A link beyond what 32
-// bits can name is *LinkOverflow and is not stored; a row below the watermark is in the lines already and is passed over.
-// It allocates only when the delta grows.
+// Insert makes an appended row findable: its key is read from the row. Only the writer calls it, for rows from the
+// watermark on. A link beyond what 32 bits can name is *LinkOverflow and is not stored. It allocates only when the
+// delta grows.
 func (m *Map) Insert(link uint32) error {
 	if uint64(link) >= MaxRows {
 		return &LinkOverflow{Name: m.spec.Name, Row: uint64(link)}

@@ -110,7 +110,9 @@ func (g *generation) find(rows *Rows, window uint64, tag uint32, key *[32]byte, 
 }
 
 // findAll appends all rows with the key, in no order, perhaps one twice.
-func (g *generation) findAll(dst []uint32, rows *Rows, window uint64, tag uint32, key *[32]byte, below uint32) []uint32 {
+func (g *generation) findAll(
+	dst []uint32, rows *Rows, window uint64, tag uint32, key *[32]byte, below uint32,
+) []uint32 {
 	for i := bucketOf(window, g.buckets); i < g.lines; i++ {
 		p := unsafe.Add(g.base, i*lineSize)
 		w1 := loadWord(p, 1)

@@ -1,6 +1,7 @@
 package hashmap
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -24,8 +25,9 @@ func TestPlaceEveryOffset(t *testing.T) {
 			}
 			key := mapKeyOf(uint64(offset))
 			window, tag := p.of(&key)
+			where := fmt.Sprintf("%d uniform bits, window at %d", uniform, offset)
 			if window != getBits(&key, offset, windowBits) || uint64(tag) != getBits(&key, tagAt, tagBits) {
-				t.Fatalf("%d uniform bits, window at %d: window %#x, tag %#x", uniform, offset, window, tag)
+				t.Fatalf("%s: window %#x, tag %#x", where, window, tag)
 			}
 			for bit := range 256 {
 				key[bit/8] ^= 1 << (bit % 8)
@@ -34,8 +36,7 @@ func TestPlaceEveryOffset(t *testing.T) {
 				inWindow := bit >= offset && bit < offset+windowBits
 				inTag := bit >= tagAt && bit < tagAt+tagBits
 				if (w != window) != inWindow || (g != tag) != inTag || inWindow && inTag || inTag && bit >= uniform {
-					t.Fatalf("%d uniform bits, window at %d: key bit %d is in window: %v, in tag: %v", uniform, offset, bit,
-						w != window, g != tag)
+					t.Fatalf("%s: key bit %d is in window: %v, in tag: %v", where, bit, w != window, g != tag)
 				}
 			}
 		}

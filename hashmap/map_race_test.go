@@ -14,92 +14,93 @@ type published struct {
 	rows uint32
 }
 
-// TestReadersBesideWriter runs readers over the heap twin, which the race detector sees, while the writer inserts,
-// merges in place, grows, retires, and merges in another goroutine. Row n has the key of n, but every eighth row
-// repeats the key of the row seven before, so that there are newer rows to be found.
-func TestReadersBesideWriter(t *testing.T) {
-	const rows, readers = 6000, 4
-	keys := mapKeysOf(0, rows)
-	for n := 8; n < rows; n += 8 {
-		keys[n] = keys[n-7]
+// raceRows are the rows of the race test: row n has the key of n, but every eighth repeats the key of the row seven
+// before, so that there are newer rows to be found.
+const raceRows = 6000
+
+type mapRace struct {
+	*mapFixture
+	all  []mapKey
+	now  atomic.Pointer[published]
+	done atomic.Bool
+}
+
+// newest is the newest row with the key of row n, which repeats none, below a limit.
+func (r *mapRace) newest(n, below uint32) uint32 {
+	if n%8 == 1 && n+7 < below {
+		return n + 7
 	}
-	newest := func(n, below uint32) uint32 {
-		if n%8 == 1 && n+7 < below {
-			return n + 7
+	return n
+}
+
+func (r *mapRace) publish() {
+	r.flush()
+	r.now.Store(&published{r.m.View(), uint32(len(r.keys))})
+}
+
+// read looks up until the writer is done, at times in a view that was replaced long ago.
+func (r *mapRace) read(t *testing.T, seed uint32) {
+	old := *r.now.Load()
+	for i := seed; !r.done.Load() && !t.Failed(); i++ {
+		p := *r.now.Load()
+		if i%64 == 0 {
+			p, old = old, p
 		}
-		return n
+		if p.rows > 0 {
+			r.look(t, p, i*2654435761%p.rows)
+		}
+		absent := mapKeyOf(raceRows + uint64(i))
+		if link, ok := p.view.Find(&absent, p.rows); ok {
+			t.Errorf("an absent key is row %d", link)
+		}
 	}
-	spec := txidSpec()
-	spec.MergeBytes = 100 * lineSize // many batches and ranges
-	f := newMapFixture(t, store.NewMemDisk(), spec, crowded)
-	var now atomic.Pointer[published]
-	now.Store(&published{f.m.View(), 0})
-	var done atomic.Bool
-	var wg sync.WaitGroup
-	for r := range readers {
-		wg.Go(func() {
-			old := *now.Load()
-			dst := make([]uint32, 40)
-			for i := uint32(r); !done.Load(); i++ {
-				p := *now.Load()
-				if i%64 == 0 {
-					p, old = old, p // some look again in a view that was replaced long ago
-				}
-				if p.rows == 0 {
-					continue
-				}
-				n := i * 2654435761 % p.rows
-				want := newest(n, p.rows)
-				if link, ok := p.view.Find(&keys[n], p.rows); !ok || link != want {
-					t.Errorf("row %d below %d: %d, %v, want %d", n, p.rows, link, ok, want)
-					return
-				}
-				if all := p.view.FindAll(dst[:0], &keys[n], p.rows); all[len(all)-1] != n && n%8 != 0 || all[0] != want {
-					t.Errorf("row %d below %d: all are %v", n, p.rows, all)
-					return
-				}
-				absent := mapKeyOf(rows + uint64(i))
-				if link, ok := p.view.Find(&absent, p.rows); ok {
-					t.Errorf("an absent key is row %d", link)
-					return
-				}
-				first := min(n, p.rows-min(p.rows, 40))
-				some := keys[first:min(first+40, p.rows)]
-				p.view.FindGroup(some, p.rows, dst[:len(some)])
-				for j, link := range dst[:len(some)] {
-					if n := first + uint32(j); n%8 != 0 && link != newest(n, p.rows) {
-						t.Errorf("row %d below %d: the group finds %d", n, p.rows, link)
-						return
-					}
-				}
-			}
-		})
+}
+
+// look looks for row n and the group that begins with it.
+func (r *mapRace) look(t *testing.T, p published, n uint32) {
+	if n != 0 && n%8 == 0 {
+		n -= 7
 	}
-	publish := func() {
-		f.flush()
-		now.Store(&published{f.m.View(), uint32(len(f.keys))})
+	want := r.newest(n, p.rows)
+	if link, ok := p.view.Find(&r.all[n], p.rows); !ok || link != want {
+		t.Errorf("row %d below %d: %d, %v, want %d", n, p.rows, link, ok, want)
 	}
+	if links := p.view.FindAll(nil, &r.all[n], p.rows); links[0] != want || links[len(links)-1] != n {
+		t.Errorf("row %d below %d: all are %v", n, p.rows, links)
+	}
+	group := r.all[n:min(n+40, p.rows)]
+	var dst [40]uint32
+	p.view.FindGroup(group, p.rows, dst[:len(group)])
+	for j, link := range dst[:len(group)] {
+		if g := n + uint32(j); g%8 != 0 && link != r.newest(g, p.rows) {
+			t.Errorf("row %d below %d: the group finds %d", g, p.rows, link)
+		}
+	}
+}
+
+// write inserts all rows, merging in between: beside itself, by itself, in place and by growth.
+func (r *mapRace) write(t *testing.T) {
 	merging := make(chan error, 1)
 	merging <- nil
-	for n := 0; n < rows; n += 50 {
-		f.add(keys[n : n+50]...)
-		publish()
+	for n := 0; n < raceRows; n += 50 {
+		r.add(r.all[n : n+50]...)
+		r.publish()
 		switch n / 50 % 6 {
-		case 1: // beside the writer
+		case 1:
 			if err := <-merging; err != nil {
 				t.Fatal(err)
 			}
-			if err := f.m.Seal(uint32(n)); err != nil {
+			if err := r.m.Seal(uint32(n)); err != nil {
 				t.Fatal(err)
 			}
-			publish()
-			go func() { merging <- f.m.MergeSealed() }()
-		case 4: // by the writer
-			f.merge()
-			publish()
+			r.publish()
+			go func() { merging <- r.m.MergeSealed() }()
+		case 4:
+			r.merge()
+			r.publish()
 		case 5:
-			f.m.State()
-			if err := f.m.Retire(); err != nil {
+			r.m.State()
+			if err := r.m.Retire(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -107,13 +108,30 @@ func TestReadersBesideWriter(t *testing.T) {
 	if err := <-merging; err != nil {
 		t.Fatal(err)
 	}
-	done.Store(true)
-	wg.Wait()
-	f.merge()
-	if problems := f.m.Verify(rows); len(problems) != 0 {
+}
+
+// TestReadersBesideWriter runs readers over the heap twin, which the race detector sees, while the writer inserts,
+// merges and retires.
+func TestReadersBesideWriter(t *testing.T) {
+	spec := txidSpec()
+	spec.MergeBytes = 100 * lineSize // many batches and ranges
+	r := mapRace{mapFixture: newMapFixture(t, store.NewMemDisk(), spec, crowded), all: mapKeysOf(0, raceRows)}
+	for n := 8; n < raceRows; n += 8 {
+		r.all[n] = r.all[n-7]
+	}
+	r.now.Store(&published{r.m.View(), 0})
+	var readers sync.WaitGroup
+	for seed := range uint32(4) {
+		readers.Go(func() { r.read(t, seed) })
+	}
+	r.write(t)
+	r.done.Store(true)
+	readers.Wait()
+	r.merge()
+	if problems := r.m.Verify(raceRows); len(problems) != 0 {
 		t.Fatalf("Verify: %q", problems)
 	}
-	if st := f.m.State(); st.Generation < 5 || st.Watermark != rows {
+	if st := r.m.State(); st.Generation < 5 || st.Watermark != raceRows {
 		t.Fatalf("state %+v, want several generations", st)
 	}
 }

@@ -28,7 +28,8 @@ func crowdedKeys(spec Spec) *rapid.Generator[mapKey] {
 	window := int(spec.Window)
 	return rapid.Custom(func(t *rapid.T) mapKey {
 		var key mapKey
-		setBits(&key, window, 64, rapid.SampledFrom([]uint64{0, 1 << 32, 1 << 63, 3 << 62, 1<<64 - 1}).Draw(t, "window"))
+		windows := []uint64{0, 1 << 32, 1 << 63, 3 << 62, 1<<64 - 1}
+		setBits(&key, window, 64, rapid.SampledFrom(windows).Draw(t, "window"))
 		tag := window + 64
 		if tag+10 > spec.UniformBits {
 			tag = 0
@@ -144,8 +145,9 @@ func (s *mapMachine) verify(t *rapid.T) {
 	}
 	pending, _ := s.m.Pending()
 	st := s.m.Stats()
-	if st.Rows != s.m.now().Watermark || st.Scanned < st.Rows || st.Pending != pending || pending+st.Rows < uint64(len(s.keys)) {
-		t.Fatalf("Stats: %+v of %d rows", st, len(s.keys))
+	rows := uint64(len(s.keys))
+	if st.Rows != s.m.now().Watermark || st.Scanned < st.Rows || st.Pending != pending || pending+st.Rows < rows {
+		t.Fatalf("Stats: %+v of %d rows", st, rows)
 	}
 }
 

@@ -15,9 +15,9 @@ const (
 // Readers look on. A merge writes lines whole, but what was in them is written again with equal values, by the rule
 // that entries never change; so only the bytes of a new entry can be seen half, in any order: a link of zero is an
 // empty slot; a link of which bytes are missing names a row whose key the lookup compares, as it does with any link;
-// the right link under a wrong tag is passed over. In each case the row itself is still found in the view's delta, which
-// is asked first. A mark that is seen early costs a look at the next line, one that is seen late hides nothing that is
-// not in the delta.
+// the right link under a wrong tag is passed over. In each case the row itself is still found in the view's delta,
+// which is asked first. A mark that is seen early costs a look at the next line, one that is seen late hides nothing
+// that is not in the delta.
 //
 // A crash leaves any subset of the lines, or of their sectors, as they were. Then the rows [from, to), or more, are
 // merged again, over whatever is there: each goes its way from the home line once more, takes the first slot that holds

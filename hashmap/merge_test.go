@@ -279,7 +279,7 @@ func TestMergeWithoutRoom(t *testing.T) {
 	f.checkAll()
 }
 
-// TestSpareLines puts many rows into the last bucket: what the spare lines cannot hold makes a new generation with more.
+// TestSpareLines puts many rows into the last bucket: what the spare lines cannot hold makes a generation with more.
 func TestSpareLines(t *testing.T) {
 	f := newMapFixture(t, store.NewMemDisk(), txidSpec(), func(m *Map) { m.leastBuckets, m.spare = 400, 2 })
 	last := func(n uint64) (key mapKey) {

@@ -15,8 +15,8 @@ const MaxMultiValue = uint64(1)<<40 - 2
 // ErrUnsettled is returned by merges of a multimap between State and Retire. See Multimap.
 var ErrUnsettled = errors.New("a state of the multimap was given out, and is in no durable manifest yet")
 
-// MultimapSpec declares a multimap. All but Reserve, Buckets and MergePairs must be the same at every open: the lines on
-// disk depend on it.
+// MultimapSpec declares a multimap. All but Reserve, Buckets and MergePairs must be the same at every open: the lines
+// on disk depend on it.
 type MultimapSpec struct {
 	Name    string   // of the table: its files are NAME.multi-GENERATION; at most 32 bytes
 	Reserve int64    // bytes of address space to map a file, and so its largest size; 0: store.DefaultReserve
@@ -61,10 +61,12 @@ type Multimap struct {
 	given   State      // what State returned last
 	durable State      // what a durable manifest says
 	busy    bool       // a merge is changing the lines, or failed on its way
-	stamp   cellsStamp // as in the file; raised by the merge
-	mendTo  uint64     // mark of the merge that a crash tore before the file was opened; at or below the watermark: none
-	sealed  bool       // a sealed delta is in view; it is what the log says up to
-	mark    uint64     // this mark
+	// building is the newest generation that this process made, from before its file is.
+	building uint32
+	stamp    cellsStamp // as in the file; raised by the merge
+	mendTo   uint64     // mark of the merge that a crash tore before the file was opened; at or below the watermark: none
+	sealed   bool       // a sealed delta is in view; it is what the log says up to
+	mark     uint64     // this mark
 }
 
 // OpenMultimap opens the multimap at the state that the manifest names; with the zero State it has no file yet and is
@@ -101,8 +103,8 @@ func OpenMultimap(d store.Disk, id [16]byte, spec MultimapSpec, st State) (*Mult
 	return m, nil
 }
 
-// openLines opens the file of the adopted state. Where its stamp is above the watermark a merge was torn, and pairs that
-// the replay will add again may be in the lines already.
+// openLines opens the file of the adopted state. Where its stamp is above the watermark a merge was torn, and pairs
+// that the replay will add again may be in the lines already.
 func (m *Multimap) openLines(v *MultiView) (err error) {
 	st := m.state
 	file, stamp, err := m.files.open(st.Generation, st.Buckets, multiEnd(st.Buckets, st.Entries))
@@ -156,8 +158,8 @@ func (m *Multimap) Len() int {
 }
 
 // State returns what the next manifest must say of the multimap: the state of the last merge that was synced, or what
-// the last manifest said, where a merge is under way that only that one is safe from. Once the manifest is durable, call
-// Retire.
+// the last manifest said, where a merge is under way that only that one is safe from. Once the manifest is durable,
+// call Retire.
 func (m *Multimap) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,8 +170,8 @@ func (m *Multimap) State() State {
 	return m.given
 }
 
-// settled returns how many overflow lines of the file every state counts that a crash could bring back. The caller holds
-// mu.
+// settled returns how many overflow lines of the file every state counts that a crash could bring back. The caller
+// holds mu.
 func (m *Multimap) settled() uint64 {
 	if m.durable.Generation != m.state.Generation {
 		return 0
@@ -206,8 +208,8 @@ func (m *Multimap) Seal(mark uint64) error {
 }
 
 // Merge brings the file level with all that was added: Seal and MergeSealed, after what an earlier merge left. The log
-// up to mark must be durable, and covered by a durable manifest. On an error, *store.DiskFull among them, the pairs stay
-// in memory, the watermark stays where it was, and Merge may be called again.
+// up to mark must be durable, and covered by a durable manifest. On an error, *store.DiskFull among them, the pairs
+// stay in memory, the watermark stays where it was, and Merge may be called again.
 func (m *Multimap) Merge(mark uint64) error {
 	if err := m.MergeSealed(); err != nil {
 		return err
@@ -223,9 +225,12 @@ func (m *Multimap) Merge(mark uint64) error {
 func (m *Multimap) Retire() error {
 	m.mu.Lock()
 	m.durable = m.given
-	now, given := m.state.Generation, m.given.Generation
 	m.mu.Unlock()
-	return m.files.retire(now, given)
+	return m.files.retire(func() []uint32 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return []uint32{m.state.Generation, m.given.Generation, m.building}
+	})
 }
 
 // begin tells the merge what to do, nothing where no delta is sealed. From here on State gives out no state that the

@@ -12,8 +12,8 @@ import (
 // multiAdd is a record of the log that a multimap is derived from in these tests.
 type multiAdd struct{ key, value uint64 }
 
-// multiFixture keeps a multimap beside its log, which is the model: a view must have what was added before it was taken,
-// and may have what can be told apart from that by nothing that lines keep.
+// multiFixture keeps a multimap beside its log, which is the model: a view must have what was added before it was
+// taken, and may have what can be told apart from that by nothing that lines keep.
 type multiFixture struct {
 	t       rapid.TB
 	disk    *store.MemDisk
@@ -37,7 +37,8 @@ type multiKept struct {
 
 func newMultiFixture(t rapid.TB, disk *store.MemDisk, spec MultimapSpec) *multiFixture {
 	spec.Name = "conflict"
-	f := &multiFixture{t: t, disk: disk, spec: spec, has: make(map[multiAdd]bool), used: make(map[uint64]bool), ordered: true}
+	f := &multiFixture{t: t, disk: disk, spec: spec, ordered: true}
+	f.has, f.used = make(map[multiAdd]bool), make(map[uint64]bool)
 	f.open()
 	f.replay(nil)
 	return f

@@ -39,10 +39,11 @@ import (
 // (2) Of the lines below N only home lines and those that were a bucket's newest with room were written. They gained
 // entries of the log between the watermark and the stamp; every entry that was there is there still.
 //
-// (3) A home line may name a newest line that is garbage. It is recognised: its number is at or beyond the lines written
-// since, or its owner is another bucket. (If the merge after the crash gives that very line to the same bucket, it also
-// writes the home line, and the chain is right at any moment between.) Then settled leads on: a line below N, because it
-// is raised only to lines that were settled when the merge began, that is, which every state that can be adopted counts.
+// (3) A home line may name a newest line that is garbage. It is recognised: its number is at or beyond the lines
+// written since, or its owner is another bucket. (If the merge after the crash gives that very line to the same bucket,
+// it also writes the home line, and the chain is right at any moment between.) Then settled leads on: a line below N,
+// because it is raised only to lines that were settled when the merge began, that is, which every state that can be
+// adopted counts.
 //
 // (4) The chain below settled is whole, as older and owner of a line never change.
 //
@@ -94,8 +95,8 @@ func (g *multiFile) line(i uint64) unsafe.Pointer {
 	return unsafe.Pointer(&g.mapping.Bytes()[store.PageSize+i*lineSize])
 }
 
-// overflow returns a bucket's overflow line and its links, or false where link (its number plus one) leads to none, or to
-// one of another bucket.
+// overflow returns a bucket's overflow line and its links, or false where link (its number plus one) leads to none, or
+// to one of another bucket.
 func (g *multiFile) overflow(bucket, link, limit uint64) (p unsafe.Pointer, older uint64, ok bool) {
 	if link-1 >= limit { // zero wraps round and is beyond every limit
 		return nil, 0, false

@@ -79,6 +79,9 @@ func (m *Multimap) newFile(buckets uint64) (*multiFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	m.building = number
+	m.mu.Unlock()
 	file, err := m.files.create(number, buckets, multiEnd(buckets, 0))
 	if err != nil {
 		return nil, err
@@ -104,8 +107,8 @@ func (m *Multimap) raise(g *multiFile, s cellsStamp) error {
 // multiMerge is one pass over the home lines in their order, and over those overflow lines that gain entries.
 //
 // Write order, a window of home lines at a time: new overflow lines; written; overflow lines that gained entries; home
-// lines. So readers never follow a link to what is not there, and a merge that fails on its way leaves no line with room
-// behind another. On the disk the lines need no order (see multimap_line.go), so nothing is synced before the end.
+// lines. So readers never follow a link to what is not there, and a merge that fails on its way leaves no line with
+// room behind another. On the disk the lines need no order (see multimap_line.go), so nothing is synced before the end.
 //
 // The overflow lines of one merge lie in the order of their buckets, so those that gain entries are written in as many
 // ascending runs as there were merges.

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Readers ask for whole sets while the writer adds to them, merges run beside it, and the lines are rebuilt, on the heap
-// twin, where the race detector sees every access. Values name their key and rise, so that a reader can tell a torn, a
-// lost or a doubled one. There are three buckets, so that all chains are long and shared.
+// Readers ask for whole sets while the writer adds to them, merges run beside it, and the lines are rebuilt, on the
+// heap twin, where the race detector sees every access. Values name their key and rise, so that a reader can tell a
+// torn, a lost or a doubled one. There are three buckets, so that all chains are long and shared.
 func TestMultimapReadersDuringMerges(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		const keys, rounds = 7, 60

@@ -7,12 +7,12 @@ import (
 )
 
 // Rebuild replaces the lines by a new generation with that many buckets, for growth or repair. Lines do not keep whole
-// keys, so it is built from the log: each is called once, and yields all pairs of the log up to its mark to, which is the
-// watermark, in the log's order. Pairs since then are in the deltas and stay there.
+// keys, so it is built from the log: each is called once, and yields all pairs of the log up to its mark to, which is
+// the watermark, in the log's order. Pairs since then are in the deltas and stay there.
 //
-// It may run beside the writer and beside readers, whose views keep the old generation; merges wait for it. The pairs are
-// collected in memory, MergePairs at a time, and each batch is merged in one pass, so that a rebuild writes sequentially.
-// The old file serves on until Retire; on an error, *store.DiskFull among them, nothing has changed.
+// It may run beside the writer and beside readers, whose views keep the old generation; merges wait for it. The pairs
+// are collected in memory, MergePairs at a time, and each batch is merged in one pass, so that a rebuild writes
+// sequentially. The old file serves on until Retire; on an error, *store.DiskFull among them, nothing has changed.
 func (m *Multimap) Rebuild(buckets uint64, each func(to uint64, yield func(key, value uint64)) error) error {
 	if buckets == 0 || buckets > multiMaxLines {
 		return fmt.Errorf("%s: %d buckets, want 1 to %d", m.spec.Name, buckets, multiMaxLines)

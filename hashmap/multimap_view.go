@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// MultiView is a multimap as it was when the view was taken: an immutable value that any number of goroutines may use at
-// the same time and keep for as long as the multimap is open.
+// MultiView is a multimap as it was when the view was taken: an immutable value that any number of goroutines may use
+// at the same time and keep for as long as the multimap is open.
 //
 // Pairs that are added later may show in it (it shares the delta until that is sealed). What it never does is lose one.
 type MultiView struct {
@@ -70,9 +70,9 @@ func multiCompact(dst []uint64, from, newer int) []uint64 {
 
 // merged appends what the lines have. dst[from:] is what the deltas had.
 //
-// A pair may be in both, and is then left out. Two lines of a chain can have such pairs: the newest that the view counts,
-// which had room for the merge that came after the view; and the newest that a torn merge had found. Other lines were
-// full by then. Only a map whose log repeats pairs can have them anywhere.
+// A pair may be in both, and is then left out. Two lines of a chain can have such pairs: the newest that the view
+// counts, which had room for the merge that came after the view; and the newest that a torn merge had found. Other
+// lines were full by then. Only a map whose log repeats pairs can have them anywhere.
 func (v *MultiView) merged(dst []uint64, from int, key uint64, c *MultiCounters) []uint64 {
 	g := v.file
 	bucket, tag := g.place(key)

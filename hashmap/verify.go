@@ -202,6 +202,7 @@ func (c *checker) checkRows() {
 		}
 	}
 	if c.state.Entries != c.state.Watermark || missing > 4 {
-		c.problem("%d rows are found of %d entries and %d rows", c.state.Watermark-missing, c.state.Entries, c.state.Watermark)
+		c.problem("%d rows are found, of %d rows and %d entries", c.state.Watermark-missing, c.state.Watermark,
+			c.state.Entries)
 	}
 }

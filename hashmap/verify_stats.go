@@ -20,8 +20,8 @@ const (
 	statLines = 1 << 14 // lines in all of them: a file of up to 1 MiB is scanned whole
 )
 
-// Stats scans lines, all of a small file and a sample of a large one, and reads the row of every entry in them. Only the
-// writer calls it, while no merge runs.
+// Stats scans lines, all of a small file and a sample of a large one, and reads the row of every entry in them. Any
+// goroutine may call it; beside a merge the figures are of some moment in it.
 func (m *Map) Stats() Stats {
 	v, st := m.View(), m.now()
 	s := Stats{Rows: st.Entries, Buckets: st.Buckets}
@@ -44,9 +44,10 @@ func (m *Map) Stats() Stats {
 	return s
 }
 
-// scan fills in what is taken from the given runs of lines. Entries that fit no row are left to Verify.
+// scan fills in what is taken from the given runs of lines, of entries below the watermark: their rows are whole, and no
+// row of the body beyond is touched. Entries that fit no row are left to Verify.
 func (v MapView) scan(s *Stats, runs [][2]uint64) {
-	rows := v.m.rows.count()
+	rows := v.m.now().Watermark
 	lines, spilled, sum := uint64(0), uint64(0), uint64(0)
 	for _, run := range runs {
 		for i := run[0]; i < run[1]; i++ {

@@ -2,9 +2,9 @@ package node
 
 import "stele/tables"
 
-// Every vertex has, beside its parent, one ancestor further down to jump to. How far a jump leads follows from the height
-// alone: jumps are as long as the digits of a skew-binary number (Myers 1983), which makes a jump link cost one
-// comparison to set and any ancestor cost O(log height) steps to reach. So a header deep in a side branch costs
+// Every vertex has, beside its parent, one ancestor further down to jump to. How far a jump leads follows from the
+// height alone: jumps are as long as the digits of a skew-binary number (Myers 1983), which makes a jump link cost
+// one comparison to set and any ancestor cost O(log height) steps to reach. So a header deep in a side branch costs
 // no more than one on the best chain, and no array by height has to follow reorganisations.
 
 // jumpFrom returns where a child of parent jumps to: over the parent's two jumps where they are equally long, else to
@@ -62,8 +62,8 @@ func (tr *tree) path(dst []tables.HeaderLink, base, tip tables.HeaderLink) []tab
 	return dst
 }
 
-// lineage is the validate.Ancestry of one header: the branch that ends in top. It goes on from where it was asked last,
-// as the rules ask downwards.
+// lineage is the validate.Ancestry of one header: the branch that ends in top. It goes on from where it was asked
+// last, as the rules ask downwards.
 type lineage struct {
 	tree    *tree
 	top, at tables.HeaderLink

@@ -15,8 +15,8 @@ import (
 	"stele/tables"
 )
 
-// BenchmarkImportMainnet imports the first 14,132 mainnet blocks (3.2 MB) into a store on disk, and reports the time of
-// each stage.
+// BenchmarkImportMainnet imports the first 14,132 mainnet blocks (3.2 MB) into a store on disk, and reports the
+// time of each stage.
 func BenchmarkImportMainnet(b *testing.B) {
 	input := mainBlocks(b)
 	path := filepath.Join(b.TempDir(), "main.blk")

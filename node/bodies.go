@@ -7,9 +7,9 @@ import (
 	"stele/tables"
 )
 
-// body is one place where the bytes of a block are: 24 bytes. A header may have several, as the same block may be in the
-// input more than once, and one of the copies may be damaged. The bodies of a header form a circle, oldest first behind
-// the last, at which its vertex points.
+// body is one place where the bytes of a block are: 24 bytes. A header may have several, as the same block may be
+// in the input more than once, and one of the copies may be damaged. The bodies of a header form a circle, oldest
+// first behind the last, at which its vertex points.
 type body struct {
 	place blockfile.Place
 	l     tables.HeaderLink // none: its header waits for its parent

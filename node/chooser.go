@@ -2,11 +2,12 @@ package node
 
 import "stele/tables"
 
-// The best branch is the one of most work among those that are complete; of equal ones the one that was complete first.
+// The best branch is the one of most work among those that are complete; of equal ones the one that was complete
+// first.
 //
 // heap holds candidates, the best on top. Not every complete header is in it, but each has itself or a complete
-// descendant there; as a descendant has more work, the best is always in. A header that became incomplete or invalid is
-// thrown out when it comes up, and its parent was offered when that happened.
+// descendant there; as a descendant has more work, the best is always in. A header that became incomplete or
+// invalid is thrown out when it comes up, and its parent was offered when that happened.
 
 // candidate is a header that was complete when it was offered. It is stale where its order is another one by now.
 type candidate struct {

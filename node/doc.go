@@ -4,34 +4,35 @@
 //
 // # The way of a block
 //
-//	input ─ header ─▶ tree ───────── complete? ───▶ chooser ── target ──▶ organise
-//	  │              (tree.go,       (tree.go)     (chooser.go)              │ path: headers above the fork
-//	  └─ place ────▶ bodies           waits for its parent: waiting.go       ▼
-//	                (bodies.go) ◀── where are its bytes? ── window ── chunk ──▶ workers: read, decode, Check, Encode
-//	                                                      (window.go) ◀─ in order ─┘            (prepare.go)
-//	                                                          │
-//	                                                          ▼
-//	                                       confirm.Push ── verdict ──▶ archived and pushed, or condemned
-//	  what no branch took ── leftovers (park.go) ──▶ pending blocks of the tables, for a later import
+//		input ─ header ─▶ tree ───────── complete? ───▶ chooser ── target ──▶ organise
+//		  │              (tree.go,       (tree.go)     (chooser.go)              │ path: headers above the fork
+//		  └─ place ────▶ bodies           waits for its parent: waiting.go       ▼
+//		                (bodies.go) ◀── where are its bytes? ── window ── chunk ──▶ workers: read, decode, Check, Encode
+//		                                                      (window.go) ◀─ in order ─┘            (prepare.go)
+//		                                                          │
+//		                                                          ▼
+//		                                       confirm.Push ── verdict ──▶ archived and pushed, or condemned
+//		  what no branch took ── leftovers (park.go) ──▶ pending blocks of the tables, for a later import
 //
-//  1. A file is indexed first (import.go): every record's header goes to the tree and its place to the bodies. A stream is
-//     taken in batches (feed.go), each of which is treated like a small file.
-//  2. The tree accepts a header under its parent, or lets it wait for it. A header is complete when its block and
-//     all below are here: in the input, pending, or archived. The chooser keeps the complete one of most work on top,
-//     of equal ones the one that was complete first.
-//  3. While that is not the tip, organise pops to the fork and runs along the path. The window hands chunks of
-//     blocks to the workers, a bounded number ahead, and gives each block its turn in order.
-//  4. A block that confirm refuses is marked invalid for good, and all on it with it; a body that is refused by itself
-//     does not condemn its header, and the next body of the block is tried. Either way the chooser names another
-//     branch, which may be the one that was left.
+//	 1. A file is indexed first (import.go): every record's header goes to the tree and its place to the bodies. A
+//	    stream is taken in batches (feed.go, stream.go), each of which is treated like a small file.
+//	 2. The tree accepts a header under its parent, or lets it wait for it. A header is complete when its block and
+//	    all below are here: in the input, pending, or archived. The chooser keeps the complete one of most work on top,
+//	    of equal ones the one that was complete first.
+//	 3. While that is not the tip, organise pops to the fork and runs along the path. The window hands chunks of
+//	    blocks to the workers, a bounded number ahead, and gives each block its turn in order.
+//	 4. A block that confirm refuses is marked invalid for good, and all on it with it; a body that is refused by itself
+//	    does not condemn its header, and the next body of the block is tried. Either way the chooser names another
+//	    branch, which may be the one that was left.
 //
 // # Who owns what
 //
 // The goroutine that called Import is the writer: it alone touches the tables, tree, chooser, waiting, bodies and the
 // report. Beside it run
 //
-//   - workers, one a thread: a chunk is theirs from the window's jobs queue until they say done; they read files through
-//     blockfile, and nothing else that is shared. The queue has room for every chunk, so the writer never blocks on it.
+//   - workers, one a thread: a chunk is theirs from the window's jobs queue until they say done; they read files
+//     through blockfile, and nothing else that is shared. The queue has room for every chunk, so the writer never
+//     blocks on it.
 //   - a feeder while a stream is read: the stream and the batch being filled are its own; full batches pass through an
 //     unbuffered queue, and empty ones come back.
 //
@@ -43,6 +44,6 @@
 //   - The result depends on the input alone. Verdicts of workers are put on record by the writer, in order.
 //   - Readers get views of more work only: one is published about every second and at each checkpoint, and neither is
 //     due while a reorganisation is below the chain that it left. An import that ends there goes back first.
-//   - The walk from a header to any ancestor is logarithmic (ancestry.go), walks over the tree are loops with a queue, and
-//     what grows with the input is counted: 32 bytes a header, 24 a record, 200 for one whose parent is missing.
+//   - The walk from a header to any ancestor is logarithmic (ancestry.go), walks over the tree are loops with a queue,
+//     and what grows with the input is counted: 32 bytes a header, 24 a record, 200 for one whose parent is missing.
 package node

@@ -25,9 +25,9 @@ func hookRig(t fataler, hook func(op store.Op, name string) error) (*rig, *store
 	return r, d
 }
 
-// The disk is full at every point of an import: at the k-th allocation, for every k; and at every size that it may have,
-// in steps of two pages, as a store that finds no room for a whole step goes on by single pages. Then there is
-// room, and the import is done again, on the store as it is or as it is opened anew.
+// The disk is full at every point of an import: at the k-th allocation, for every k; and at every size that it may
+// have, in steps of two pages, as a store that finds no room for a whole step goes on by single pages. Then there
+// is room, and the import is done again, on the store as it is or as it is opened anew.
 func TestDiskFullAnywhere(t *testing.T) {
 	c := core(t)
 	o := fileOptions(t, file(chain.Regtest(), slices.Concat(c.blocks[200:], c.blocks[:200])...))
@@ -203,8 +203,8 @@ func TestQuietStream(t *testing.T) {
 	out.Close()
 }
 
-// Readers look while the chain grows and reorganises: what a view says of it is consistent, and its work only grows. Over
-// the heap twin, so that the race detector sees every access.
+// Readers look while the chain grows and reorganises: what a view says of it is consistent, and its work only
+// grows. Over the heap twin, so that the race detector sees every access.
 func TestReadersDuringImport(t *testing.T) {
 	c := core(t)
 	var ids []chain.Hash

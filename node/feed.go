@@ -38,8 +38,8 @@ func (b *batch) reset() { b.buf, b.items = b.buf[:0], b.items[:0] }
 // blocks as they are found wants each of them organised at once, who pipes a file wants large batches.
 const patience = 200 * time.Millisecond
 
-// feed reads a stream in a goroutine of its own, which owns the stream and its batch; the writer takes full batches from
-// full, and a part of one from under the lock when it has been waiting.
+// feed reads a stream in a goroutine of its own, which owns the stream and its batch; the writer takes full batches
+// from full, and a part of one from under the lock when it has been waiting.
 type feed struct {
 	stream *blockfile.Stream
 	limits limits
@@ -175,9 +175,9 @@ func (f *feed) give(b *batch) {
 // grace is how long close waits for a reader that is inside a read which cannot be interrupted.
 const grace = 100 * time.Millisecond
 
-// close ends the reading goroutine, and tells whether it did and what ended the stream. A read that blocks for longer than a moment, as
-// one of a terminal does, cannot be ended from outside: its goroutine is left behind then, touches nothing but the stream
-// and its own batch, and ends when the read does.
+// close ends the reading goroutine, and tells whether it did and what ended the stream. A read that blocks for
+// longer than a moment, as one of a terminal does, cannot be ended from outside: its goroutine is left behind then,
+// touches nothing but the stream and its own batch, and ends when the read does.
 func (f *feed) close() (ended bool, err error) {
 	close(f.stop)
 	timer := time.NewTimer(grace)

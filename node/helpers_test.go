@@ -326,7 +326,8 @@ func mine(h *chain.Header) {
 	}
 }
 
-// coinbase pays the smallest subsidy that a regtest chain of the tests reaches to anyone; its height as BIP34 wants it.
+// coinbase pays the smallest subsidy that a regtest chain of the tests reaches to anyone; its height as BIP34 wants
+// it.
 func (m *maker) coinbase(height uint32) []byte {
 	var script []byte
 	switch {

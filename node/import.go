@@ -14,16 +14,6 @@ import (
 	"stele/tables/confirm"
 )
 
-const (
-	// checkpointEvery is what a kill costs at most, in time: half a minute of work against some 20 ms for the syncs.
-	checkpointEvery = 30 * time.Second
-	// checkpointBytes bounds the deltas that wait for a checkpoint to be merged: 256 MiB of blocks have about half a
-	// million transactions and 1.3 million outputs, at some 30 bytes each.
-	checkpointBytes = 256 << 20
-	publishEvery    = time.Second
-	progressEvery   = 100 * time.Millisecond
-)
-
 // importer is one import: the writer's state. Its methods run on the goroutine that called Import.
 type importer struct {
 	t       *tables.Tables
@@ -54,13 +44,13 @@ type importer struct {
 // Import reads blocks from files and streams into a store, of which it is the only writer meanwhile. Readers see the
 // chain grow about every second. It returns when the input was read to its end, and has checkpointed then.
 //
-// Seekable input is indexed first, so that the order of blocks in it does not matter. Streams are organised as they come,
-// in batches. The same input gives the same chain and the same report, times apart, whatever the number of threads; only a
-// stream that stalls may leave other stale blocks in the archive than one that does not.
+// Seekable input is indexed first, so that the order of blocks in it does not matter. Streams are organised as they
+// come, in batches. The same input gives the same chain and the same report, times apart, whatever the number of
+// threads; only a stream that stalls may leave other stale blocks in the archive than one that does not.
 //
-// A cancelled context ends it after the block in hand: the report says so, and the error is nil. Errors, each with the
-// report of what was done until then, and that checkpointed where it could be: *store.DiskFull (resumable), *store.Fault,
-// *store.Damaged, *blockfile.ReadError; and before anything was done: *blockfile.ForeignNetwork,
+// A cancelled context ends it after the block in hand: the report says so, and the error is nil. Errors, each with
+// the report of what was done until then, and that checkpointed where it could be: *store.DiskFull (resumable),
+// *store.Fault, *store.Damaged, *blockfile.ReadError; and before anything was done: *blockfile.ForeignNetwork,
 // blockfile.ErrNoBlocks, fs.ErrNotExist and the like of a path. No error says anything about a block.
 func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportReport, error) {
 	m := &importer{t: t, o: o, ctx: ctx, home: none, stage: stageConfirm}
@@ -131,7 +121,8 @@ func (m *importer) run() error {
 	return nil
 }
 
-// loadPending puts the blocks that earlier imports kept to the tree, in the order of their hashes: no other one is known.
+// loadPending puts the blocks that earlier imports kept to the tree, in the order of their hashes: no other one is
+// known.
 func (m *importer) loadPending() error {
 	type one struct {
 		hash chain.Hash
@@ -225,75 +216,6 @@ func (m *importer) settle() error {
 	return nil
 }
 
-// drink takes the blocks of a stream, batch after batch.
-func (m *importer) drink(s *blockfile.Stream) error {
-	f := newFeed(s, m.o.limits)
-	for {
-		b, more := f.take(m.ctx.Done())
-		m.watch.lap(stageWait)
-		var err error
-		switch {
-		case b != nil:
-			m.batch = b
-			err = m.drinkBatch(b)
-			f.give(b)
-		case more:
-			err = m.tell(0)
-		}
-		if err != nil {
-			_, _ = f.close() // the reason to stop came first
-			return err
-		}
-		if more {
-			continue
-		}
-		ended, err := f.close()
-		if ended {
-			m.readCounts()
-		}
-		if m.stopped() {
-			return errStopped
-		}
-		return err
-	}
-}
-
-func (m *importer) drinkBatch(b *batch) error {
-	for i := range b.items {
-		one := &b.items[i]
-		if !one.damaged {
-			if err := m.record(&one.header, blockfile.Place{File: inBatch, Off: one.off, Len: one.size}); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := m.damaged(one); err != nil {
-			return err
-		}
-	}
-	m.watch.lap(stageIndex)
-	return m.settle()
-}
-
-// damaged puts a record of a stream that is no block on record. If it has a header, that counts as one in a file does.
-func (m *importer) damaged(one *item) error {
-	m.report.Records++
-	if !one.headed {
-		m.report.reject(nil, -1, reasonEncoding)
-		return nil
-	}
-	hash := one.header.Hash()
-	f, err := m.take(&one.header, &hash, m.bodies.add(blockfile.Place{File: gone}))
-	switch f {
-	case refused:
-	case derived:
-		m.report.Descendants++
-	default:
-		m.report.reject(&hash, m.tree.heightUnder(&one.header.Prev), reasonEncoding)
-	}
-	return err
-}
-
 // stopped reports whether the context was cancelled.
 func (m *importer) stopped() bool {
 	select {
@@ -302,72 +224,6 @@ func (m *importer) stopped() bool {
 	default:
 		return false
 	}
-}
-
-// lap is called after every chunk.
-func (m *importer) lap() error {
-	m.watch.lap(m.stage)
-	m.show("import", false)
-	return m.tell(m.o.publishEvery)
-}
-
-// tell makes durable what was archived, when that is due, and shows readers the tip where they have not seen a new one for
-// a while.
-//
-// While a reorganisation is below the best chain that there was, readers keep that one. A checkpoint would show them the
-// lower one, so it waits, unless the memory for what it would merge is used up.
-func (m *importer) tell(after time.Duration) error {
-	now := m.watch.mark
-	tip, _ := m.t.Tip()
-	up := !m.moreWork(m.visible, tip)
-	if m.unsaved >= m.o.CheckpointBytes || up && now.Sub(m.saved) >= m.o.CheckpointEvery {
-		if err := m.t.Checkpoint(); err != nil {
-			return err
-		}
-		m.visible, m.unsaved = tip, 0
-		m.watch.lap(stageCheckpoint)
-		m.saved, m.published = m.watch.mark, m.watch.mark
-		return nil
-	}
-	if up && tip != m.visible && now.Sub(m.published) >= after {
-		if err := m.t.Publish(); err != nil {
-			return err
-		}
-		m.visible = tip
-		m.watch.lap(stagePublish)
-		m.published = m.watch.mark
-	}
-	return nil
-}
-
-// show tells how far the import has come.
-func (m *importer) show(stage string, force bool) {
-	if m.o.Progress == nil {
-		return
-	}
-	now := time.Now()
-	if !force && now.Sub(m.shown) < progressEvery {
-		return
-	}
-	m.shown = now
-	_, height := m.t.Tip()
-	m.o.Progress(Progress{
-		Stage: stage, Height: height, Done: m.done, Total: m.total,
-		Blocks: m.report.Blocks, Txs: m.report.Txs, Inputs: m.report.Inputs, Elapsed: now.Sub(m.start),
-	})
-}
-
-// bytesOf adds up the wire bytes of the blocks that are still to be archived, where somebody asks.
-func (m *importer) bytesOf(path []tables.HeaderLink) (sum int64) {
-	if m.o.Progress == nil {
-		return 0
-	}
-	for _, l := range path {
-		if n, ok := m.bodies.first(&m.tree.vertices[l]); ok {
-			sum += int64(m.bodies.all[n].place.Len)
-		}
-	}
-	return sum
 }
 
 // finish checkpoints and closes the report.
@@ -391,9 +247,9 @@ func (m *importer) finish(err error) (*ImportReport, error) {
 	return r, err
 }
 
-// save goes back to the best chain if need be and makes everything durable. After a fault of the store neither is done:
-// what is in memory may be half of something, and the last checkpoint is whole. A fault that shows only now is what is
-// returned; else the error that ended the import is.
+// save goes back to the best chain if need be and makes everything durable. After a fault of the store neither is
+// done: what is in memory may be half of something, and the last checkpoint is whole. A fault that shows only now
+// is what is returned; else the error that ended the import is.
 func (m *importer) save(err error) error {
 	if broken(err) {
 		return err

@@ -38,7 +38,8 @@ func TestMainnetFileAndStream(t *testing.T) {
 			if rep.Tip.Height != 14_131 || rep.Tip.Hash.String() != mainnet.TipHash {
 				t.Fatalf("tip %+v", rep.Tip)
 			}
-			if rep.Blocks != 14_131 || rep.Txs != 14_246 || rep.Inputs != 14_131+865 || rep.Records != 14_132 || rep.Skipped != 1 {
+			if rep.Blocks != 14_131 || rep.Txs != 14_246 || rep.Inputs != 14_131+865 ||
+				rep.Records != 14_132 || rep.Skipped != 1 {
 				t.Fatalf("report %+v", rep)
 			}
 			if want := uint64(mainnet.Size - 14_132*8 - 285); rep.WireBytes != want {
@@ -63,7 +64,9 @@ func TestCoreChain(t *testing.T) {
 		rng.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
 		return blocks
 	}
-	for name, blocks := range map[string][][]byte{"in order": c.blocks, "shuffled 1": shuffled(1), "shuffled 2": shuffled(2)} {
+	for name, blocks := range map[string][][]byte{
+		"in order": c.blocks, "shuffled 1": shuffled(1), "shuffled 2": shuffled(2),
+	} {
 		t.Run("file "+name, func(t *testing.T) {
 			r := dirRig(t, chain.Regtest())
 			rep := r.load(t, blocks...)
@@ -137,7 +140,8 @@ func TestOneBlockAnImport(t *testing.T) {
 func reorgSample(t *testing.T) (main [][]byte, a3, a4, a5 []byte) {
 	t.Helper()
 	one := func(name string) []byte { return testdata.Blocks(t, "chains", "btcd_reorg", name)[0] }
-	return testdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk"), one("blk_3A.blk"), one("blk_4A.blk"), one("blk_5A.blk")
+	main = testdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk")
+	return main, one("blk_3A.blk"), one("blk_4A.blk"), one("blk_5A.blk")
 }
 
 // The published sample: 3A is a side block, 4A ties with 4 and changes nothing, 5A makes its branch the best.
@@ -239,7 +243,8 @@ func TestStopHeight(t *testing.T) {
 func TestInputErrors(t *testing.T) {
 	r := memRig(t, chain.Regtest())
 	before := r.signature(t)
-	_, err := Import(context.Background(), r.t, ImportOptions{Paths: []string{filepath.Join(t.TempDir(), "none")}, StopHeight: -1})
+	none := []string{filepath.Join(t.TempDir(), "none")}
+	_, err := Import(context.Background(), r.t, ImportOptions{Paths: none, StopHeight: -1})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no such file: %v", err)
 	}
@@ -250,7 +255,9 @@ func TestInputErrors(t *testing.T) {
 			t.Errorf("another network's %s: %v", name, err)
 		}
 	}
-	for name, o := range map[string]ImportOptions{"file": fileOptions(t, []byte("nothing")), "stream": streamOptions(nil)} {
+	for name, o := range map[string]ImportOptions{
+		"file": fileOptions(t, []byte("nothing")), "stream": streamOptions(nil),
+	} {
 		if _, err := Import(context.Background(), r.t, o); !errors.Is(err, blockfile.ErrNoBlocks) {
 			t.Errorf("an empty %s: %v", name, err)
 		}

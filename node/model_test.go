@@ -82,6 +82,22 @@ func (n *naive) fork(a, b int) int {
 	return -1
 }
 
+// grow adds a header to the naive tree and to the one under test.
+func (n *naive) grow(t fataler, tr *tree, parent int, bits uint32) {
+	t.Helper()
+	on := tables.HeaderLink(parent)
+	h := chain.Header{Prev: tr.t.Header(on).Hash(), Bits: bits, Nonce: uint32(len(n.parent))}
+	hash := h.Hash()
+	l, err := tr.t.PutHeader(&h, &hash, on, 0)
+	if err != nil || int(l) != len(n.parent) {
+		t.Fatal(l, err)
+	}
+	tr.add(on, tr.vertices[parent].height+1)
+	tr.vertices[l].invalid = tr.vertices[parent].invalid
+	n.add(parent, n.work[parent].Add(chain.BlockWork(bits)))
+	n.bad[l] = n.bad[parent]
+}
+
 // The tree and its chooser against the naive one: random branches of random work, bodies that come and go, blocks that
 // turn out invalid.
 func TestTreeAgainstModel(t *testing.T) {
@@ -96,18 +112,8 @@ func TestTreeAgainstModel(t *testing.T) {
 		pick := func(t *rapid.T) int { return rapid.IntRange(0, len(m.parent)-1).Draw(t, "header") }
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				parent := pick(t)
 				bits := rapid.SampledFrom([]uint32{0x207fffff, 0x203fffff, 0x201fffff}).Draw(t, "bits")
-				h := chain.Header{Prev: r.t.Header(tables.HeaderLink(parent)).Hash(), Bits: bits, Nonce: uint32(len(m.parent))}
-				hash := h.Hash()
-				l, err := r.t.PutHeader(&h, &hash, tables.HeaderLink(parent), 0)
-				if err != nil || int(l) != len(m.parent) {
-					t.Fatal(l, err)
-				}
-				tr.add(tables.HeaderLink(parent), tr.vertices[parent].height+1)
-				tr.vertices[l].invalid = tr.vertices[parent].invalid
-				m.add(parent, m.work[parent].Add(chain.BlockWork(bits)))
-				m.bad[l] = m.bad[parent]
+				m.grow(t, tr, pick(t), bits)
 			},
 			"body": func(t *rapid.T) {
 				i := pick(t)
@@ -214,8 +220,8 @@ func (w *world) grow(t *rapid.T) {
 }
 
 // The organiser against a naive choice of most work: imports of random parts of a random tree, with damaged bodies,
-// repetitions and blocks that break a rule, in random order, as files and as streams, and reopened in between. What was
-// once given stays given, as a pending block or an archived one.
+// repetitions and blocks that break a rule, in random order, as files and as streams, and reopened in between. What
+// was once given stays given, as a pending block or an archived one.
 func TestImportAgainstModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -246,7 +252,8 @@ func TestImportAgainstModel(t *testing.T) {
 					t.Skip("nothing left")
 				}
 				o := ImportOptions{StopHeight: -1, Threads: rapid.IntRange(1, 3).Draw(t, "threads")}
-				o.limits = limits{chunkBlocks: rapid.IntRange(1, 5).Draw(t, "chunk"), batchBlocks: rapid.IntRange(1, 20).Draw(t, "batch")}
+				o.limits.chunkBlocks = rapid.IntRange(1, 5).Draw(t, "chunk")
+				o.limits.batchBlocks = rapid.IntRange(1, 20).Draw(t, "batch")
 				if rapid.Bool().Draw(t, "stream") {
 					s := streamOptions(file(p, input...))
 					o.Paths, o.Stdin = s.Paths, s.Stdin
@@ -271,8 +278,8 @@ func TestImportAgainstModel(t *testing.T) {
 	})
 }
 
-// check asserts that the chain is the best of what was given. Of equal ones any is right, but for one thing: the tip does
-// not move to a branch of no more work.
+// check asserts that the chain is the best of what was given. Of equal ones any is right, but for one thing: the
+// tip does not move to a branch of no more work.
 func (w *world) check(t *rapid.T, r *rig, before int) (tip int) {
 	w.refresh()
 	usable := func(i int) bool {

@@ -24,10 +24,10 @@ func (m *importer) record(h *chain.Header, place blockfile.Place) error {
 	return err
 }
 
-// take puts a header and its body to the tree, and then, if it is new, those that waited for it.
+// take puts a header and its body to the tree, and then, if its fate is known now, those that waited for it.
 func (m *importer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
 	f, err := m.place(h, hash, n)
-	if err != nil || f != added {
+	if err != nil || !m.decides(f, hash) {
 		return f, err
 	}
 	m.waiters = m.tree.waiting.take(m.waiters[:0], hash)
@@ -35,13 +35,22 @@ func (m *importer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, erro
 		w := m.waiters[i]
 		f, err := m.place(&w.header, &w.hash, w.body)
 		if err != nil {
-			return added, err
+			return f, err
 		}
-		if f == added {
+		if m.decides(f, &w.hash) {
 			m.waiters = m.tree.waiting.take(m.waiters, &w.hash)
 		}
 	}
-	return added, nil
+	return f, nil
+}
+
+// decides reports whether the fate of a header decides that of its children: it is in the tree now, or will never be.
+func (m *importer) decides(f fate, hash *chain.Hash) bool {
+	if f == refused || f == derived {
+		_, never := m.tree.refused[*hash]
+		return never
+	}
+	return f == added
 }
 
 // place puts one header and its body to the tree.
@@ -289,8 +298,8 @@ func (m *importer) heightOf(l tables.HeaderLink) int64 {
 	return int64(m.tree.vertices[l].height)
 }
 
-// forget takes a body from its header, and from the tables if it is pending. Where it was the last one, and the block is
-// not archived, the header's branch is not complete any more.
+// forget takes a body from its header, and from the tables if it is pending. Where it was the last one, and the
+// block is not archived, the header's branch is not complete any more.
 func (m *importer) forget(l tables.HeaderLink, n uint32) {
 	if l == none {
 		m.bodies.drop(n)

@@ -19,10 +19,13 @@ type ImportOptions struct {
 	CheckpointEvery time.Duration // 0: 30 s
 	CheckpointBytes int64         // wire bytes archived between two checkpoints; 0: 256 MiB
 
-	Progress func(Progress)       // may be nil; called by the importing goroutine, ten times a second at most
-	Note     func(blockfile.Note) // may be nil; remarks on the input that are no rejections (garbage, a cut tail). Streams call
-	// it from a goroutine of their own
-	Now      func() time.Time     // the clock that bounds header times; nil: time.Now
+	Progress func(Progress) // may be nil; called by the importing goroutine, ten times a second at most
+
+	// Note takes remarks on the input that are no rejections (garbage, a cut tail), from whichever goroutine reads it; it
+	// may be nil.
+	Note func(blockfile.Note)
+
+	Now func() time.Time // the clock that bounds header times; nil: time.Now
 
 	limits       limits        // zero fields: the defaults
 	publishEvery time.Duration // 0: the default
@@ -41,9 +44,10 @@ type Progress struct {
 
 // ImportReport is what an import did. Its JSON is the document of `stele import --json`.
 //
-// A record of the input ends in one of: archived; Skipped; Rejected or RejectedMore; Descendants; Parked; Dropped. Only an
-// import that was interrupted or failed leaves some out. Blocks can be more than the records that were archived: some
-// may have been pending from earlier imports, or have been parked in this one before their turn came.
+// A record of the input ends in one of: archived; Skipped; Rejected or RejectedMore; Descendants; Parked; Dropped.
+// Only an import that was interrupted or failed leaves some out. Blocks can be more than the records that were
+// archived: some may have been pending from earlier imports, or have been parked in this one before their turn
+// came.
 type ImportReport struct {
 	Network   string  `json:"network"`
 	Blocks    uint64  `json:"blocks"`     // newly archived

@@ -11,8 +11,8 @@ import (
 // none stands for no header.
 const none = tables.NoHeader
 
-// vertex is what the tree keeps of one header beside its row, by header link: 32 bytes, half a cache line. It is derived
-// from the tables when an import begins and dropped at its end.
+// vertex is what the tree keeps of one header beside its row, by header link: 32 bytes, half a cache line. It is
+// derived from the tables when an import begins and dropped at its end.
 type vertex struct {
 	parent, jump tables.HeaderLink // see ancestor
 	last, next   tables.HeaderLink // the last child; the next sibling, in a circle, in the order in which they came
@@ -114,8 +114,12 @@ func (tr *tree) accept(h *chain.Header, hash *chain.Hash) (l tables.HeaderLink, 
 		return none, derived, v, nil
 	}
 	parent, ok := tr.t.FindHeader(&h.Prev)
+	if !ok {
+		parent = none
+	}
 	if !ok || tr.vertices[parent].invalid {
-		return tr.orphan(h, hash, parent, ok)
+		f, v = tr.orphan(h, hash, parent)
+		return none, f, v, nil
 	}
 	p := &tr.vertices[parent]
 	row := tr.t.Header(parent)
@@ -135,22 +139,22 @@ func (tr *tree) accept(h *chain.Header, hash *chain.Hash) (l tables.HeaderLink, 
 	return l, added, v, nil
 }
 
-// orphan is accept for a header whose parent is not known, or known to be invalid.
-func (tr *tree) orphan(h *chain.Header, hash *chain.Hash, parent tables.HeaderLink, found bool) (tables.HeaderLink, fate, validate.Verdict, error) {
+// orphan is accept for a header whose parent is not known (none), or known to be invalid.
+func (tr *tree) orphan(h *chain.Header, hash *chain.Hash, parent tables.HeaderLink) (fate, validate.Verdict) {
 	v := validate.ProofOfWork(tr.p, h.Bits, hash)
 	if !v.OK() {
-		return none, refused, v, nil
+		return refused, v
 	}
 	_, below := tr.refused[h.Prev]
 	switch {
-	case !found && !below:
-		return none, waits, v, nil
+	case parent == none && !below:
+		return waits, v
 	case below || tr.vertices[parent].listed:
 		tr.refuse(hash)
-		return none, derived, v, nil
+		return derived, v
 	}
 	tr.refuse(hash)
-	return none, refused, validate.Verdict{Reason: validate.ReasonBadPrev, Tx: -1, Input: -1, Condemns: true}, nil
+	return refused, validate.Verdict{Reason: validate.ReasonBadPrev, Tx: -1, Input: -1, Condemns: true}
 }
 
 func (tr *tree) refuse(hash *chain.Hash) {

@@ -91,8 +91,8 @@ func TestInvalidBranchOfMostWork(t *testing.T) {
 	})
 }
 
-// The old best chain comes back when a reorganisation fails in the middle, and a chain that is as long as it but ends in
-// the failure does not replace it.
+// The old best chain comes back when a reorganisation fails in the middle, and a chain that is as long as it but
+// ends in the failure does not replace it.
 func TestReorganisationFails(t *testing.T) {
 	var m maker
 	p := chain.Regtest()
@@ -136,7 +136,8 @@ func TestEqualWorkFirstStays(t *testing.T) {
 			{slices.Concat(trunk, a, b), a[1]},
 			{slices.Concat(trunk, b, a), b[1]},
 			{[][]byte{trunk[0], trunk[1], trunk[2], a[0], b[0], b[1], a[1]}, b[1]},
-			{[][]byte{a[1], b[1], b[0], a[0], trunk[2], trunk[1], trunk[0]}, b[1]}, // all complete at once: b's first block came first
+			// All complete at once: the first block of b came first.
+			{[][]byte{a[1], b[1], b[0], a[0], trunk[2], trunk[1], trunk[0]}, b[1]},
 		} {
 			r := memRig(t, p)
 			load(r, order.blocks...)
@@ -184,7 +185,8 @@ func TestBodyThatFailsCheck(t *testing.T) {
 // CVE-2012-2459: the last two transactions once more give the same merkle root.
 func TestMutatedBlock(t *testing.T) {
 	c := core(t)
-	i := slices.IndexFunc(c.best, func(b []byte) bool { return len(legacy(t, b)) == 2 }) // three: the third is paired with itself
+	// A block of three: the third is paired with itself.
+	i := slices.IndexFunc(c.best, func(b []byte) bool { return len(legacy(t, b)) == 2 })
 	if i < 0 {
 		t.Fatal("the chain has no block of three transactions")
 	}
@@ -259,7 +261,13 @@ func TestHeaderRejections(t *testing.T) {
 		r := memRig(t, p)
 		rep := load(r, append(blocks, old, version, bits, noWork, child)...)
 		wantReasons(t, rep, "time-too-old", "bad-version(0x00000003)", "bad-diffbits", "high-hash")
-		if rep.Descendants != 1 || rep.Rejected[0].Height != 13 {
+		if rep.Descendants != 1 || rep.Parked != 0 || rep.Rejected[0].Height != 13 {
+			t.Fatalf("report %+v", rep)
+		}
+		// The same where the child came first, and had to wait.
+		rep = load(r, child, version)
+		wantReasons(t, rep, "bad-version(0x00000003)")
+		if rep.Descendants != 1 || rep.Parked != 0 {
 			t.Fatalf("report %+v", rep)
 		}
 		r.wantTip(t, blocks[11])

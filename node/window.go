@@ -111,8 +111,8 @@ type errand interface {
 	turn(s *slot) error
 }
 
-// run takes an errand's jobs until there are none, and gives each block its turn, in the same order. The first error ends
-// it; then, too, no worker is at any of the window's chunks when it returns.
+// run takes an errand's jobs until there are none, and gives each block its turn, in the same order. The first
+// error ends it; then, too, no worker is at any of the window's chunks when it returns.
 func (w *window) run(e errand) error {
 	w.holds = false
 	err := w.loop(e)

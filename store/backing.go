@@ -2,8 +2,8 @@ package store
 
 import "os"
 
-// backByWriting backs [from, to) of a file that ends at size where the system has no call for it: what the file holds is
-// written over with itself, which fills holes and changes nothing for readers, and what lies behind it with zeros.
+// backByWriting backs [from, to) of a file that ends at size where the system has no call for it: what the file holds
+// is written over with itself, which fills holes and changes nothing for readers, and what lies behind it with zeros.
 func backByWriting(f *os.File, from, size, to int64) error {
 	buf := make([]byte, min(to-from, 1<<20))
 	for from < to {

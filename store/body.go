@@ -231,6 +231,20 @@ func (b *Body) FlushIfLarge() error {
 	return b.Flush()
 }
 
+// Resync writes the flushed bytes from off on once more, from what the mapping shows, and syncs them. After a process
+// was killed the page cache holds what it wrote, but an earlier write-back may have failed with nobody left to tell:
+// such pages count as clean, and a sync alone would not write them again.
+func (b *Body) Resync(off int64) error {
+	const piece = 1 << 20
+	for end := b.flushed.Load(); off < end; off += piece {
+		p := append([]byte(nil), b.data.Bytes()[off:min(off+piece, end)]...)
+		if err := b.file.WriteAt(p, PageSize+off); err != nil {
+			return err
+		}
+	}
+	return b.file.Sync()
+}
+
 // Sync flushes, then makes all that is in the file durable.
 func (b *Body) Sync() error {
 	if err := b.Flush(); err != nil {
@@ -279,8 +293,8 @@ type Need struct {
 	Bytes int64
 }
 
-// ReserveAll makes room in all bodies, each named once, before anything is appended to any, by (6). On *DiskFull its Need is what is
-// missing in all of them together; room that was found in some is kept for the next attempt.
+// ReserveAll makes room in all bodies, each named once, before anything is appended to any, by (6). On *DiskFull its
+// Need is what is missing in all of them together; room that was found in some is kept for the next attempt.
 func ReserveAll(needs ...Need) error {
 	for i, n := range needs {
 		err := n.Body.Reserve(n.Bytes)

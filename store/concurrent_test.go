@@ -146,6 +146,24 @@ func TestSyncBesideTheWriter(t *testing.T) {
 	})
 }
 
+// Of many failures the first is kept, by whichever goroutine it comes.
+func TestHealthKeepsTheFirst(t *testing.T) {
+	var h Health
+	must(t, h.Err())
+	first := &Fault{Op: "sync", Name: "first", Off: -1}
+	if err := h.fail(first); err != error(first) {
+		t.Fatalf("the first failure returns %v", err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() { _ = h.fail(&Fault{Op: "sync", Name: fmt.Sprint(i), Off: -1}) })
+	}
+	wg.Wait()
+	if h.Err() != error(first) {
+		t.Fatalf("the failure kept is %v", h.Err())
+	}
+}
+
 func TestGuardLetsOtherPanicsGo(t *testing.T) {
 	panics(t, "mine", func() { _ = Guard(func() error { panic("mine") }) })
 	panics(t, "nil pointer", func() {

@@ -21,7 +21,8 @@ func TestLockRefusesASecondOwner(t *testing.T) {
 	}
 	_, err = OpenDir(path, DirOptions{ReadOnly: true})
 	fails[*ErrInUse](t, err)
-	if out := runChild(t, "open", path); !strings.HasPrefix(out, "*store.ErrInUse:") || !strings.Contains(out, "(test, since") {
+	out := runChild(t, "open", path)
+	if !strings.HasPrefix(out, "*store.ErrInUse:") || !strings.Contains(out, "(test, since") {
 		t.Fatalf("another process says %q", out)
 	}
 	must(t, d.Close())
@@ -157,6 +158,34 @@ func TestListAndRemove(t *testing.T) {
 	})
 }
 
+// The folder is synced after files were made or removed, at the latest before the next manifest, and not otherwise.
+func TestFolderIsSyncedWhenItChanged(t *testing.T) {
+	path := t.TempDir()
+	d := openTestDir(t, path)
+	expect := func(what string, want bool) {
+		t.Helper()
+		if d.dirty != want {
+			t.Fatalf("after %s the folder needs a sync: %v, want %v", what, d.dirty, want)
+		}
+	}
+	expect("opening", false)
+	m := create(t, d)
+	expect("the creation of a manifest", false)
+	b := mustOpen(t, d, rows4, 0)
+	expect("the creation of a body", true)
+	_, err := m.Write([]byte("state"))
+	must(t, err)
+	expect("a manifest", false)
+	must(t, b.Close())
+	mustOpen(t, d, rows4, 0)
+	expect("opening what was there", false)
+	must(t, b.Close())
+	must(t, d.Remove(b.Name()))
+	expect("a removal", true)
+	must(t, d.Sync())
+	expect("a sync", false)
+}
+
 // A folder that is open for reading stays as it is to the byte and to the minute.
 func TestReadOnlyChangesNothing(t *testing.T) {
 	path := t.TempDir()
@@ -181,8 +210,8 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	}
 }
 
-// readOnlyStore reads a store with a manifest "state" and rows "abcd", "efgh", of which the first counts, and tries every
-// change.
+// readOnlyStore reads a store with a manifest "state" and rows "abcd", "efgh", of which the first counts, and tries
+// every change.
 func readOnlyStore(t *testing.T, d Disk) {
 	t.Helper()
 	m, err := openManifest(d)

@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allocate backs [from, to) and makes the file, which ends at size, that long. F_PREALLOCATE only reserves blocks past the end of the file,
-// in one run where it can; the size is set after it. Mappings and pwrite share one buffer cache here, so bytes written
-// are seen in place, and a mapping longer than the file is valid as far as the file has grown.
+// allocate backs [from, to) and makes the file, which ends at size, that long. F_PREALLOCATE only reserves blocks
+// past the end of the file, in one run where it can; the size is set after it. Mappings and pwrite share one buffer
+// cache here, so bytes written are seen in place, and a mapping longer than the file is valid as far as the file has
+// grown.
 func allocate(f *os.File, from, size, to int64) error {
 	if from < size { // holes within the file: only real bytes fill them
 		return backByWriting(f, from, size, to)

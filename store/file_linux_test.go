@@ -144,7 +144,8 @@ func TestDiskFullAtStart(t *testing.T) {
 	fails[*DiskFull](t, err, "more")
 }
 
-// The whole reserve is mapped once, for reading, kept out of core files, and without read-ahead where that was asked for.
+// The whole reserve is mapped once, for reading, kept out of core files, and without read-ahead where that was asked
+// for.
 func TestAdvice(t *testing.T) {
 	path := t.TempDir()
 	d := openTestDir(t, path)
@@ -275,10 +276,12 @@ func TestBackByWriting(t *testing.T) {
 	f, err := os.Create(path)
 	must(t, err)
 	defer f.Close()
-	must(t, f.Truncate(3<<20))
-	_, err = f.WriteAt([]byte("words"), 1<<20-2)
-	must(t, err)
-	must(t, backByWriting(f, 0, 3<<20, 5<<20+1))
+	must(t, f.Truncate(3<<20+1))                           // the last piece is one byte
+	for _, off := range []int64{0, 1<<20 - 2, 3<<20 - 4} { // both ends, and across two pieces
+		_, err = f.WriteAt([]byte("words"), off)
+		must(t, err)
+	}
+	must(t, backByWriting(f, 0, 3<<20+1, 5<<20+1))
 	st, err := f.Stat()
 	must(t, err)
 	if hasHoles(st) || st.Size() != 5<<20+1 {
@@ -287,7 +290,9 @@ func TestBackByWriting(t *testing.T) {
 	b, err := os.ReadFile(path)
 	must(t, err)
 	want := make([]byte, 5<<20+1)
-	copy(want[1<<20-2:], "words")
+	for _, off := range []int64{0, 1<<20 - 2, 3<<20 - 4} {
+		copy(want[off:], "words")
+	}
 	if !bytes.Equal(b, want) {
 		t.Fatal("the bytes changed")
 	}

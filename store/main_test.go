@@ -105,8 +105,8 @@ func onEachDisk(t *testing.T, f func(t *testing.T, d Disk)) {
 	}
 }
 
-// exactDisk behaves as files do on windows: mappings are as long as the file, made anew on growth, and a file is not cut
-// while it is mapped. It shows that nothing above relies on the over-long mapping.
+// exactDisk behaves as files do on windows: mappings are as long as the file, made anew on growth, and a file is not
+// cut while it is mapped. It shows that nothing above relies on the over-long mapping.
 type exactDisk struct{ *MemDisk }
 
 func (d exactDisk) Open(name string, o FileOptions) (File, error) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -41,6 +42,7 @@ type MemDisk struct {
 	cap      int64 // of a file's memory
 	readOnly bool
 	hook     func(op Op, name string) error
+	live     []byte // of the live record; nil: none yet
 }
 
 // memNode is a file as the disk keeps it; every memFile of it shares its memory.
@@ -100,6 +102,7 @@ func (d *MemDisk) Clone() *MemDisk {
 	defer d.mu.Unlock()
 	c := NewMemDisk()
 	c.cap, c.used = d.cap, d.used
+	c.live = bytes.Clone(d.live)
 	for name, n := range d.nodes {
 		twin := c.newNode(name, n.reserve)
 		size := n.size.Load()

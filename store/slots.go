@@ -43,6 +43,10 @@ func (m *Manifest) load(format uint32, network [4]byte) (err error) {
 	if m.state == stateCreating {
 		return &Fault{Op: "open", Name: ManifestName, Off: -1, Err: errUnfinished}
 	}
+	if size := m.file.Size(); size < manifestSize {
+		// All of it was allocated before the preamble was complete.
+		return &Damaged{ManifestName, fmt.Sprintf("is cut short: %d bytes of %d", size, int64(manifestSize))}
+	}
 	m.sum = binary.LittleEndian.Uint64(b[preSum:])
 	for i := range 2 {
 		if seq, payload, ok := m.decodeSlot(b[PageSize*(1+i):][:PageSize]); ok && seq > m.seq {
@@ -156,12 +160,16 @@ func removeOthers(d Disk) error {
 		if name == ManifestName {
 			continue
 		}
-		ours, err := leftover(d, name)
+		ours, size, err := leftover(d, name)
 		if err != nil {
 			return err
 		}
 		if !ours {
 			continue
+		}
+		if size > maxLeftover {
+			return &Damaged{ManifestName, fmt.Sprintf("says that nothing was stored here yet, beside %s of %d bytes: "+
+				"restore it from a backup, or empty the folder", name, size)}
 		}
 		if err := d.Remove(name); err != nil {
 			return err
@@ -170,10 +178,13 @@ func removeOthers(d Disk) error {
 	return nil
 }
 
-func leftover(d Disk, name string) (ours bool, err error) {
+// maxLeftover is more than any file of a store has before its first manifest is durable.
+const maxLeftover = 1 << 20
+
+func leftover(d Disk, name string) (ours bool, size int64, err error) {
 	f, err := d.Open(name, FileOptions{Reserve: PageSize, MustExist: true})
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	defer f.Close()
 	err = Guard(func() error {
@@ -181,5 +192,5 @@ func leftover(d Disk, name string) (ours bool, err error) {
 		ours = isZero(b) || len(b) >= 5 && string(b[:5]) == manifestMagic[:5]
 		return nil
 	})
-	return ours, err
+	return ours, f.Size(), err
 }

@@ -25,17 +25,19 @@ type Cut struct {
 //	+0   headers 4 | +4 txs 4 | +8 tx 4 | +12 flags 4 (bit 0: closed cleanly, every index level with the cut)
 //	+16  outputs 8 | +24 inputs 8 | +32 output slab 8 | +40 input slab 8 | +48 log 8
 //	+56  pending generation 4 | +60 zero 4 | +64 pending bytes 8
-//	+72  header map 32 | +104 tx map 32 | +136 spend cells 32 | +168 conflict 32 | +200 state cells 32
+//	+72  run 8: drawn at each opening for writing
+//	+80  header map 32 | +112 tx map 32 | +144 spend cells 32 | +176 conflict 32 | +208 state cells 32
 type image struct {
 	cut                                 Cut
 	clean                               bool
 	pendingGen                          uint32
 	pendingLen                          uint64
+	run                                 uint64
 	headerMap, txMap, spend, conf, mark hashmap.State
 }
 
 const (
-	imageStates = 72
+	imageStates = 80
 	imageSize   = imageStates + 5*hashmap.StateSize
 )
 
@@ -56,6 +58,7 @@ func (m *image) encode() []byte {
 	binary.LittleEndian.PutUint64(b[48:], m.cut.Log)
 	binary.LittleEndian.PutUint32(b[56:], m.pendingGen)
 	binary.LittleEndian.PutUint64(b[64:], m.pendingLen)
+	binary.LittleEndian.PutUint64(b[72:], m.run)
 	for _, s := range m.states() {
 		b = s.AppendTo(b)
 	}
@@ -85,6 +88,7 @@ func decodeImage(b []byte) (image, error) {
 	m.clean = binary.LittleEndian.Uint32(b[12:])&imageClean != 0
 	m.pendingGen = binary.LittleEndian.Uint32(b[56:])
 	m.pendingLen = binary.LittleEndian.Uint64(b[64:])
+	m.run = binary.LittleEndian.Uint64(b[72:])
 	for i, s := range m.states() {
 		state, err := hashmap.ParseState(b[imageStates+i*hashmap.StateSize:])
 		if err != nil {

@@ -49,7 +49,7 @@ func TestFormatDocument(t *testing.T) {
 	section(fmt.Sprintf("\n## txs: %d bytes\n", txsWidth), txsHeader, txsFirstTx, txsCount, txsFirstOut, txsFirstIn,
 		txsOutBase, txsInBase, txsOuts, txsIns, txsOutBytes, txsInBytes, txsSize, txsWeight, txsFlags, txsWidth)
 	section(fmt.Sprintf("\n## tx: %d bytes\n", txWidth), txTxid, txOffsets, txWidth)
-	section(fmt.Sprintf("payload of a slot, %d bytes", imageSize), 0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 60, 64, imageStates,
+	section(fmt.Sprintf("payload of a slot, %d bytes", imageSize), 0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 60, 64, 72, imageStates,
 		imageStates+hashmap.StateSize, imageStates+2*hashmap.StateSize, imageStates+3*hashmap.StateSize,
 		imageStates+4*hashmap.StateSize, imageSize)
 	for _, w := range want {
@@ -73,7 +73,7 @@ func between(doc, title string) string {
 func TestImageFields(t *testing.T) {
 	m := image{
 		cut:   Cut{Headers: 1, Txs: 2, Tx: 3, Outs: 5, Ins: 6, OutSlab: 7, InSlab: 8, Log: 9},
-		clean: true, pendingGen: 10, pendingLen: 11,
+		clean: true, pendingGen: 10, pendingLen: 11, run: 12,
 	}
 	for i, s := range m.states() {
 		*s = hashmap.State{Generation: uint32(20 + i), Buckets: 30, Watermark: 40, Entries: 50}
@@ -83,7 +83,7 @@ func TestImageFields(t *testing.T) {
 		t.Fatalf("%d bytes, want %d", len(b), imageSize)
 	}
 	for off, want := range map[int]byte{0: 1, 4: 2, 8: 3, 12: 1, 16: 5, 24: 6, 32: 7, 40: 8, 48: 9, 56: 10, 60: 0, 64: 11,
-		72: 20, 104: 21, 136: 22, 168: 23, 200: 24} {
+		72: 12, 80: 20, 112: 21, 144: 22, 176: 23, 208: 24} {
 		if b[off] != want {
 			t.Errorf("byte %d is %d, want %d", off, b[off], want)
 		}

@@ -2,12 +2,10 @@ package tables
 
 import (
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"stele/chain"
-	"stele/hashmap"
 	"stele/store"
 )
 
@@ -23,8 +21,14 @@ func Create(d store.Disk, p *chain.Params, o Options) (*Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tables{disk: d, params: p, manifest: m, options: o}
-	if err := t.openFiles(pre, image{}); err != nil {
+	t := &Tables{disk: d, params: p, manifest: m, options: o.withDefaults()}
+	if t.run, err = newRun(); err != nil {
+		return nil, err
+	}
+	if _, err := t.openLive(); err != nil {
+		return nil, errors.Join(err, t.manifest.Close())
+	}
+	if err := t.openFiles(pre, &image{}); err != nil {
 		return nil, errors.Join(err, t.closeFiles())
 	}
 	if err := t.putGenesis(); err != nil {
@@ -69,7 +73,7 @@ func Open(d store.Disk, p *chain.Params, o Options) (*Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tables{disk: d, params: p, manifest: m, options: o}
+	t := &Tables{disk: d, params: p, manifest: m, options: o.withDefaults()}
 	if err := t.open(); err != nil {
 		return nil, errors.Join(err, t.closeFiles())
 	}
@@ -91,29 +95,76 @@ func (t *Tables) open() error {
 	if t.disk.ReadOnly() && !m.clean {
 		return ErrUnclean
 	}
-	if err := t.openFiles(t.manifest.Preamble(), m); err != nil {
+	if payload, err = t.openLive(); err != nil {
 		return err
 	}
-	if err := t.rebuild(&m); err != nil {
-		return err
-	}
-	if err := t.openPending(m.pendingGen, m.pendingLen, t.manifest.Preamble().ID); err != nil {
-		return err
-	}
-	t.durable = m
-	if !t.disk.ReadOnly() {
-		// Adopted by rewriting: from now on the newest manifest is one that this process wrote, with its clean flag
-		// off, and the older slot is the one that a torn write may hit.
-		t.durable.clean = false
-		if _, err := t.manifest.Write(t.durable.encode()); err != nil {
+	if live, ok := m.withLive(payload); ok {
+		err := t.openAt(live, m.cut)
+		if !damaged(err) {
 			return err
 		}
+		// The record promised what is not there; the manifest still holds.
+		if err := t.again(); err != nil {
+			return err
+		}
+	}
+	t.voidLive() // what lies beyond the manifest is cut now
+	return t.openAt(m, m.cut)
+}
+
+// again leaves t as it was before anything but the manifest and the live record was opened.
+func (t *Tables) again() error {
+	m, kept := t.manifest, t.kept
+	t.manifest, t.kept = nil, nil
+	err := t.closeFiles()
+	*t = Tables{disk: t.disk, params: t.params, options: t.options, manifest: m, kept: kept}
+	return err
+}
+
+// openAt opens the store at the cut of an image, of which everything up to the durable cut is covered by a manifest.
+func (t *Tables) openAt(m image, durable Cut) error {
+	pre := t.manifest.Preamble()
+	if err := t.openFiles(pre, &m); err != nil {
+		return err
+	}
+	if err := t.readIntervals(m.cut); err != nil {
+		return err
+	}
+	if m.cut != durable {
+		if err := errors.Join(t.checkLog(m.cut), t.resync(durable)); err != nil {
+			return err
+		}
+	}
+	if err := t.adopt(m); err != nil {
+		return err
+	}
+	t.voidLive() // it is of another run than the manifest now
+	if err := t.derive(&m); err != nil {
+		return err
+	}
+	if err := t.openPending(m.pendingGen, m.pendingLen, pre.ID); err != nil {
+		return err
 	}
 	return t.Publish()
 }
 
+// adopt writes the manifest that was found again, with its clean flag off: from here on the newest manifest is one that
+// this process wrote and synced, the older slot is the one that a torn write may hit, and merges may rely on its cut.
+func (t *Tables) adopt(m image) error {
+	if !t.disk.ReadOnly() {
+		var err error
+		if t.run, err = newRun(); err != nil {
+			return err
+		}
+		m.clean, m.run = false, t.run
+		return t.putManifest(&m)
+	}
+	t.durable.Store(&m)
+	return nil
+}
+
 // openFiles opens every body at the length that the cut gives it, and every index at the state that the image gives it.
-func (t *Tables) openFiles(pre store.Preamble, m image) error {
+func (t *Tables) openFiles(pre store.Preamble, m *image) error {
 	c := m.cut
 	for _, f := range []struct {
 		body   **store.Body
@@ -135,7 +186,7 @@ func (t *Tables) openFiles(pre store.Preamble, m image) error {
 		}
 		*f.body = b
 	}
-	if err := t.openIndexes(pre, &m); err != nil {
+	if err := t.openIndexes(pre, m); err != nil {
 		return err
 	}
 	t.refresh()
@@ -145,37 +196,9 @@ func (t *Tables) openFiles(pre store.Preamble, m image) error {
 	return nil
 }
 
-func (t *Tables) openIndexes(pre store.Preamble, m *image) (err error) {
-	secret := binary.LittleEndian.Uint64(pre.Secret[:])
-	headers := hashmap.Spec{Name: headerName, UniformBits: 160, Window: hashmap.DrawWindow(160, secret)}
-	txids := hashmap.Spec{Name: txName, UniformBits: 256, Window: hashmap.DrawWindow(256, secret>>32)}
-	if t.headerMap, err = hashmap.OpenMap(t.disk, pre.ID, headers,
-		hashmap.Rows{Body: t.header, Width: headerWidth, KeyOff: headerHash}, m.headerMap); err != nil {
-		return err
-	}
-	if t.txMap, err = hashmap.OpenMap(t.disk, pre.ID, txids,
-		hashmap.Rows{Body: t.tx, Width: txWidth, KeyOff: txTxid}, m.txMap); err != nil {
-		return err
-	}
-	spend := hashmap.CellsSpec{Name: spendName, Reserve: reserve.cells}
-	if t.spend, err = hashmap.OpenCells(t.disk, pre.ID, spend, m.spend); err != nil {
-		return err
-	}
-	states := hashmap.CellsSpec{Name: stateName, Reserve: reserve.states}
-	if t.states, err = hashmap.OpenCells(t.disk, pre.ID, states, m.mark); err != nil {
-		return err
-	}
-	t.conflict, err = hashmap.OpenMultimap(t.disk, pre.ID, hashmap.MultimapSpec{
-		Name: confName, Reserve: reserve.conflict, Mixed: true, Secret: pre.Secret, // output numbers are not uniform
-	}, m.conf)
-	return err
-}
-
-// rebuild makes what is kept in memory: header → txs row and the intervals from the txs rows, the chain from the log,
-// and the deltas from what is newer than the watermarks. Every interval is checked against its neighbours, so that no
-// row can lead a reader out of the files.
-func (t *Tables) rebuild(m *image) error {
-	c := m.cut
+// readIntervals reads the txs rows into what is kept in memory: header → txs row, and the starts of the intervals. Every
+// interval is checked against its neighbours, so that no row can lead a reader out of the files.
+func (t *Tables) readIntervals(c Cut) error {
 	t.txsOf = make([]uint32, c.Headers)
 	end := Block{}
 	for s := range c.Txs {
@@ -189,24 +212,20 @@ func (t *Tables) rebuild(m *image) error {
 	if ends(&end) != c.archive() {
 		return damage(txsName, "its last row ends elsewhere than the manifest says")
 	}
-	if err := refill(t.headerMap, m.headerMap.Watermark, c.Headers); err != nil {
+	return nil
+}
+
+// derive rebuilds the rest of what is kept in memory: the deltas of what is newer than the watermarks, and the chain.
+func (t *Tables) derive(m *image) error {
+	c := m.cut
+	if err := t.refill(t.headerMap, m.headerMap.Watermark, c.Headers); err != nil {
 		return err
 	}
-	if err := refill(t.txMap, m.txMap.Watermark, c.Tx); err != nil {
+	if err := t.refill(t.txMap, m.txMap.Watermark, c.Tx); err != nil {
 		return err
 	}
 	t.refresh()
-	return t.replay(c, m.spend.Watermark)
-}
-
-// refill enters the rows from a map's watermark to the cut into its delta.
-func refill(m *hashmap.Map, from uint64, to uint32) error {
-	for l := from; l < uint64(to); l++ {
-		if err := m.Insert(uint32(l)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.replay(c, min(m.spend.Watermark, m.conf.Watermark))
 }
 
 // archive leaves of a cut what the archived blocks add up to.
@@ -235,54 +254,4 @@ func (t *Tables) checkInterval(b, before *Block, c Cut) error {
 		return damage(txsName, fmt.Sprintf("row %d names no header of its own", len(t.place)))
 	}
 	return nil
-}
-
-// replay rebuilds the chain from the log, and the spend and conflict deltas from where their watermark left off. Both
-// have one watermark, a length of the log; what the log says before it is in their files.
-func (t *Tables) replay(c Cut, mark uint64) error {
-	for i := range c.Log {
-		rec := binary.LittleEndian.Uint32(t.log.At(int64(i)*chainWidth, chainWidth))
-		l := HeaderLink(rec&^logPop) - 1
-		if uint32(l) >= c.Headers {
-			return damage(chainName, fmt.Sprintf("record %d names no header", i))
-		}
-		if err := t.replayRecord(l, rec&logPop != 0, i >= mark); err != nil {
-			return err
-		}
-	}
-	if t.members.now.n == 0 {
-		return damage(chainName, "it holds no chain")
-	}
-	t.refresh()
-	return nil
-}
-
-func (t *Tables) replayRecord(l HeaderLink, pop, marks bool) error {
-	s, ok := t.Archived(l)
-	switch {
-	case !ok || !t.continues(l, pop):
-		return damage(chainName, "a record does not continue the chain before it")
-	case pop && marks:
-		t.refresh()
-		return t.applyPop()
-	case pop:
-		t.members.pop()
-		return nil
-	case marks:
-		t.refresh()
-		return t.applyPush(l, s)
-	default:
-		t.members.push(l)
-		return nil
-	}
-}
-
-// continues reports whether a record fits the chain that the records before it made.
-func (t *Tables) continues(l HeaderLink, pop bool) bool {
-	n := t.members.now.n
-	if pop {
-		return n > 1 && t.members.now.at(n-1) == l
-	}
-	parent, ok := t.Header(l).Parent()
-	return ok == (n > 0) && (n == 0 || parent == t.members.now.at(n-1))
 }

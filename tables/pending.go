@@ -105,6 +105,9 @@ func (t *Tables) PutPending(raw []byte) (kept bool, err error) {
 	return true, t.fail(body.FlushIfLarge())
 }
 
+// PendingBudget returns the wire bytes that may be pending.
+func (t *Tables) PendingBudget() int64 { return t.options.PendingBytes }
+
 // worth is what decides who gives way: the work of a block's chain, zero for one whose header is not known.
 func (t *Tables) worth(hash *chain.Hash) chain.Work {
 	if l, ok := t.FindHeader(hash); ok {

@@ -22,25 +22,25 @@ type TableStats struct {
 
 // Stats describes every table at the newest cut. Counting the probes reads every index line once. Writer only.
 func (t *Tables) Stats() []TableStats {
-	c := t.cut()
+	c, durable := t.cut(), t.durable.Load()
 	all := []TableStats{
-		mapStats(headerName, uint64(c.Headers), t.header, t.headerMap.Stats(), t.durable.headerMap.Watermark),
+		mapStats(headerName, uint64(c.Headers), t.header, t.headerMap.Stats(), durable.headerMap.Watermark),
 		bodyStats(txsName, uint64(c.Txs), t.txs),
-		mapStats(txName, uint64(c.Tx), t.tx, t.txMap.Stats(), t.durable.txMap.Watermark),
+		mapStats(txName, uint64(c.Tx), t.tx, t.txMap.Stats(), durable.txMap.Watermark),
 		bodyStats(insName, c.Ins, t.ins),
-		cellStats(spendName, c.Outs, t.durable.spend.Watermark),
+		cellStats(spendName, c.Outs, durable.spend.Watermark),
 		bodyStats(outTxName, uint64(samples(c.Outs)), t.outTx),
 		bodyStats(outputName, c.Outs, t.output),
 		bodyStats(inputName, c.Ins, t.input),
 		bodyStats(chainName, c.Log, t.log),
-		cellStats(stateName, uint64(c.Headers), t.durable.mark.Watermark),
+		cellStats(stateName, uint64(c.Headers), durable.mark.Watermark),
 	}
 	m := t.conflict.Stats()
 	survey, _ := t.conflict.Survey() // what is wrong with it is for Check to say
 	return append(all, TableStats{
 		Name: confName, Rows: survey.Pairs + uint64(m.Delta), HeadBytes: uint64(m.Bytes), Buckets: m.State.Buckets,
 		Load: survey.Load, ProbeMean: survey.LinesMean, ProbeMax: survey.LinesMax,
-		Watermark: t.durable.conf.Watermark, Archive: true,
+		Watermark: durable.conf.Watermark, Archive: true,
 	}, TableStats{
 		Name: pendingName, Rows: uint64(len(t.pending.at)), BodyBytes: uint64(t.pending.body.Len()),
 	})

@@ -3,6 +3,7 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"stele/chain"
@@ -14,9 +15,27 @@ import (
 type Options struct {
 	// PendingBytes bounds the wire bytes of blocks that are kept without being archived; zero is 256 MiB.
 	PendingBytes int64
+	// DeltaBytes is the memory that a recovery may fill with the delta of one index before it merges; zero is 64 MiB.
+	DeltaBytes int64
+	// Rebuild names indexes (header, tx, spend, conflict) to make again from the rows and the log, whatever their files
+	// hold.
+	Rebuild []string
 }
 
-const defaultPending = 256 << 20
+const (
+	defaultPending = 256 << 20
+	defaultDelta   = 64 << 20
+)
+
+func (o Options) withDefaults() Options {
+	if o.PendingBytes == 0 {
+		o.PendingBytes = defaultPending
+	}
+	if o.DeltaBytes == 0 {
+		o.DeltaBytes = defaultDelta
+	}
+	return o
+}
 
 // Tables is an opened store. One goroutine, the writer, may call its methods; View alone may be called by any
 // goroutine, and what it returns may be read by all of them while the writer goes on.
@@ -47,9 +66,13 @@ type Tables struct {
 	live    View                 // the writer's own view, always at the tip
 	view    atomic.Pointer[View] // the readers'
 
-	durable image // what the newest manifest of this process says
-	dirty   bool  // something was appended or marked since
-	broken  error // a failed flush: rows in memory may be missing on disk, nothing may be written any more
+	kept store.LiveRecord // nil: the disk keeps none
+	run  uint64           // of this opening
+
+	durable atomic.Pointer[image] // what the newest durable manifest of this process says
+	merging sync.Mutex            // held while conflict is merged, and while a backup copies it
+	dirty   bool                  // something was appended or marked since the last checkpoint began
+	broken  error                 // a failed flush: rows in memory may be missing on disk, nothing may be written any more
 }
 
 // place is where an archived block belongs.
@@ -72,10 +95,15 @@ func (t *Tables) writable() error {
 	return t.broken
 }
 
+// Stop makes the store refuse every further write: whoever drives it met a fault in the middle of one, so that what is in
+// memory may be wrong. What is durable stays as it is, and reads go on.
+func (t *Tables) Stop(err error) { _ = t.fail(err) }
+
 // fail keeps the first error after which memory and disk may differ.
 func (t *Tables) fail(err error) error {
 	if err != nil && t.broken == nil {
 		t.broken = fmt.Errorf("the store stopped writing: %w", err)
+		t.voidLive()
 	}
 	return err
 }
@@ -124,11 +152,12 @@ func (t *Tables) Publish() error {
 		if err := t.writable(); err != nil {
 			return err
 		}
-		for _, b := range t.bodies() {
+		for _, b := range append(t.bodies(), t.pending.body) {
 			if err := b.Flush(); err != nil {
 				return t.fail(err)
 			}
 		}
+		t.keepLive()
 	}
 	v := t.snapshot()
 	t.view.Store(&v)

@@ -78,7 +78,8 @@ func order(a, b Coin) int {
 }
 
 func distinct(t *rapid.T, label string) []Coin {
-	return rapid.SliceOfNDistinct(coins(), 0, 12, func(c Coin) [2]any { return [2]any{*c.Txid, c.Vout} }).Draw(t, label)
+	at := func(c Coin) outpoint { return outpoint{*c.Txid, c.Vout} }
+	return rapid.SliceOfNDistinct(coins(), 0, 12, at).Draw(t, label)
 }
 
 func muhashOf(coins ...Coin) chain.Hash {
@@ -153,8 +154,8 @@ func TestCoinBytes(t *testing.T) {
 	c := Coin{Txid: &txid, Vout: 0x01020304, Height: 0x0a0b0c0d, Coinbase: true, Value: 0x1122334455667788}
 	c.Script = bytes.Repeat([]byte{0xac}, 253)
 	got := hex.EncodeToString(c.Append(nil))
-	want := "0102" + hex.EncodeToString(make([]byte, 29)) + "20" + "04030201" + "1b181614" + "8877665544332211" + "fdfd00" +
-		hex.EncodeToString(c.Script)
+	want := "0102" + hex.EncodeToString(make([]byte, 29)) + "20" +
+		"04030201" + "1b181614" + "8877665544332211" + "fdfd00" + hex.EncodeToString(c.Script)
 	if got != want {
 		t.Fatalf("%s, want %s", got, want)
 	}

@@ -54,10 +54,11 @@ func (a *app) block(v *tables.View, name blockName, raw, txids bool) error {
 	}
 	doc, _ := esplora.BlockOf(v, l)
 	return a.answer(doc, func(w io.Writer) {
-		t := headerTable(&doc.ID, doc.Height, doc.Previous, doc.Time, doc.MTP, doc.Version, doc.Bits, doc.Nonce, doc.Difficulty, &doc.Merkle)
+		h := esplora.HeaderOf(v, l)
+		t := headerTable(&h)
 		t.row("transactions", count(doc.Txs))
 		t.row("size", fmt.Sprintf("%s bytes, weight %s", count(doc.Size), count(doc.Weight)))
-		if !v.Confirmed(l) {
+		if !h.InBest {
 			t.row("chain", "not the best one")
 		}
 		t.write(w)
@@ -76,17 +77,17 @@ func (a *app) blockTxids(v *tables.View, b *tables.Block) error {
 	})
 }
 
-func headerTable(id *chain.Hash, height uint32, prev *chain.Hash, time, mtp, version, bits, nonce uint32, difficulty float64,
-	merkle *chain.Hash) *table {
+// headerTable is a header as text, to which its verb adds rows.
+func headerTable(h *esplora.Header) *table {
 	t := &table{gap: 2}
-	t.row("block", id.String())
-	t.row("height", count(height))
-	if prev != nil {
-		t.row("previous", prev.String())
+	t.row("block", h.ID.String())
+	t.row("height", count(h.Height))
+	if h.Previous != nil {
+		t.row("previous", h.Previous.String())
 	}
-	t.row("merkle root", merkle.String())
-	t.row("time", utc(time)+" UTC, median time past "+utc(mtp))
-	t.row("version", fmt.Sprintf("0x%08x, nonce %d", version, nonce))
-	t.row("bits", fmt.Sprintf("0x%08x, difficulty %.8g", bits, difficulty))
+	t.row("merkle root", h.Merkle.String())
+	t.row("time", utc(h.Time)+" UTC, median time past "+utc(h.MTP))
+	t.row("version", fmt.Sprintf("0x%08x, nonce %d", h.Version, h.Nonce))
+	t.row("bits", fmt.Sprintf("0x%08x, difficulty %.8g", h.Bits, h.Difficulty))
 	return t
 }

@@ -49,8 +49,9 @@ func (a *app) check(t *tables.Tables, deep bool) error {
 		if err != nil {
 			return err
 		}
-		return &failure{code: codeDamaged, what: "store damaged", where: fmt.Sprintf("%s has %d problems, the first: %s",
-			a.archive(), len(r.Problems), r.Problems[0]), todo: "move the folder away and import again", shown: true}
+		f := damagedStore(fmt.Sprintf("%s has %d problems, the first: %s", a.archive(), len(r.Problems), r.Problems[0]))
+		f.shown = true
+		return f
 	}
 	return a.answer(checkDocument{OK: true, Checked: r.Checked}, func(w io.Writer) {
 		text := table{gap: 2, right: "lr"}

@@ -34,32 +34,39 @@ type sourced struct {
 	from  origin
 }
 
-// loadConfig gathers every setting from the defaults, the file, the environment (pairs as os.Environ gives them) and the
-// flags that were given, later ones winning, and checks what has won. warnings are for the log, once there is one.
-func loadConfig(file string, environ []string, flags *pflag.FlagSet) (c *config, values map[string]sourced, warnings []string, err error) {
-	values = make(map[string]sourced, len(settings))
+// loaded is a configuration, the texts that it was made of, and warnings for the log.
+type loaded struct {
+	conf     *config
+	values   map[string]sourced
+	warnings []string
+}
+
+// loadConfig gathers every setting from the defaults, the file, the environment (pairs as os.Environ gives them) and
+// the flags that were given, later ones winning, and checks what has won.
+func loadConfig(file string, environ []string, flags *pflag.FlagSet) (*loaded, error) {
+	values := make(map[string]sourced, len(settings))
 	for _, s := range settings {
 		values[s.name()] = sourced{s.fallback, fromDefault}
 	}
 	if file != "" {
 		if err := readFile(file, values); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
-	warnings = readEnv(environ, values)
+	warnings := readEnv(environ, values)
 	for _, s := range settings {
 		if f := flags.Lookup(s.flag); f != nil && f.Changed {
 			values[s.name()] = sourced{f.Value.String(), fromFlag}
 		}
 	}
-	c = new(config)
+	c := new(config)
 	for _, s := range settings {
 		v := values[s.name()]
 		if err := s.check(c, v.value); err != nil {
-			return nil, nil, nil, badSetting(s, v.from, file, err)
+			return nil, badSetting(s, v.from, file, err)
 		}
 	}
-	return c, values, warnings, nil
+	return &loaded{c, values, warnings}, nil
 }
 
 func badSetting(s *setting, from origin, file string, err error) *failure {
@@ -103,8 +110,8 @@ func readFile(file string, values map[string]sourced) error {
 	}
 	for _, key := range meta.Keys() {
 		name := strings.Join(key, ".")
-		if len(key) == 1 && meta.Type(key...) == "Hash" && slices.ContainsFunc(settings, func(s *setting) bool { return s.section == name }) {
-			continue // a section's own line
+		if len(key) == 1 && meta.Type(key...) == "Hash" && isSection(name) {
+			continue
 		}
 		s := findSetting(name)
 		if s == nil {
@@ -118,6 +125,10 @@ func readFile(file string, values map[string]sourced) error {
 		values[name] = sourced{value, fromFile}
 	}
 	return nil
+}
+
+func isSection(name string) bool {
+	return slices.ContainsFunc(settings, func(s *setting) bool { return s.section == name })
 }
 
 func findSetting(name string) *setting {

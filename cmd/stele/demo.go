@@ -85,7 +85,8 @@ func (a *app) demoIn(t *tables.Tables, blocks io.Reader, began time.Time) error 
 	created := time.Since(began)
 	ctx, stop := a.interruptible()
 	defer stop()
-	r, err := node.Import(ctx, t, node.ImportOptions{Paths: []string{"-"}, Stdin: blocks, StopHeight: -1, Threads: a.conf.threads})
+	o := node.ImportOptions{Paths: []string{"-"}, Stdin: blocks, StopHeight: -1, Threads: a.conf.threads}
+	r, err := node.Import(ctx, t, o)
 	if err != nil || r.Interrupted {
 		return err
 	}
@@ -144,8 +145,8 @@ func (d *demoDocument) write(w io.Writer) {
 	r := d.Import
 	fmt.Fprintf(w, "The first %s blocks of Bitcoin's main chain, January to May 2009\n\n", count(mainnet.Count))
 	head := table{gap: 2}
-	head.row("archived", fmt.Sprintf("height %s: %s blocks above genesis, %s transactions, %s inputs, %s outputs in %.3f s",
-		count(r.Tip.Height), count(r.Blocks), count(r.Txs), count(r.Inputs), count(r.Outputs), r.Seconds))
+	head.row("archived", fmt.Sprintf("height %s: %s transactions, %s inputs, %s outputs above genesis, in %.3f s",
+		count(r.Tip.Height), count(r.Txs), count(r.Inputs), count(r.Outputs), r.Seconds))
 	head.row("tip", r.Tip.Hash.String())
 	head.row("seconds", stagesText(r.Stages))
 	head.row("not verified yet", notVerified)

@@ -95,7 +95,8 @@ func txQuestions(v *tables.View) []question {
 			}
 		},
 		func() string {
-			return fmt.Sprintf("block %d, position %d, %d input, %d outputs", v.Header(tx.Header).Height(), tx.Position, tx.Ins, tx.Outs)
+			at := v.Header(tx.Header).Height()
+			return fmt.Sprintf("block %d, position %d, %d input, %d outputs", at, tx.Position, tx.Ins, tx.Outs)
 		},
 	}, {
 		"tx " + short(absent) + ", which is absent",

@@ -68,6 +68,15 @@ func notFound(what, why string) *failure {
 	return &failure{code: codeNotFound, what: "not found", where: what, todo: why}
 }
 
+func damagedStore(where string) *failure {
+	return &failure{code: codeDamaged, what: "store damaged", where: where, todo: "move the folder away and import again"}
+}
+
+func fullDisk(where string) *failure {
+	todo := "make room and run the same command again; nothing is lost"
+	return &failure{code: codeDiskFull, what: "disk full", where: where, todo: todo}
+}
+
 // explain turns any error into a failure. folder is the store's, for errors that only name a file in it.
 func explain(err error, folder string) *failure {
 	var f *failure
@@ -78,15 +87,22 @@ func explain(err error, folder string) *failure {
 		return f
 	}
 	var network *blockfile.ForeignNetwork
+	var unread *blockfile.ReadError
 	switch {
+	case errors.As(err, &unread):
+		where := fmt.Sprintf("%s at byte %d: %v", unread.Path, unread.Off, unread.Err)
+		return failed("cannot read", where, "check the file and its disk")
 	case errors.As(err, &network):
-		return &failure{code: codeForeign, what: "blocks of another network", where: network.Path + " holds blocks of " + network.Have,
-			todo: "name it with --network"}
+		where := network.Path + " holds blocks of " + network.Have
+		return &failure{code: codeForeign, what: "blocks of another network", where: where, todo: "name it with --network"}
 	case errors.Is(err, blockfile.ErrNoBlocks):
-		return failed("no block record found", strings.TrimSuffix(err.Error(), blockfile.ErrNoBlocks.Error()), "check the path and --network")
+		return failed("no block record found", "in all of the input", "check the path and --network")
 	}
 	var path *fs.PathError
-	if errors.As(err, &path) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return fullDisk(err.Error())
+	case errors.As(err, &path):
 		return failed("cannot "+path.Op, path.Path+": "+path.Err.Error(), "check the path")
 	}
 	return failed("failed", "", err.Error())
@@ -106,19 +122,19 @@ func explainStore(err error, folder string) *failure {
 		return &failure{code: codeInUse, what: "data folder in use", where: fmt.Sprintf("%s by %v", used.Dir, used.Owner),
 			todo: "wait until it ends or name another --datadir"}
 	case errors.As(err, &damaged):
-		return &failure{code: codeDamaged, what: "store damaged", where: filepath.Join(folder, damaged.Name) + " " + damaged.What,
-			todo: "move the folder away and import again"}
+		return damagedStore(inFolder(folder, damaged.Name) + " " + damaged.What)
 	case errors.As(err, &full):
-		return &failure{code: codeDiskFull, what: "disk full", where: fmt.Sprintf("%s needs %d more bytes", inFolder(folder, full.Name), full.Need),
-			todo: "make room and run the same command again; nothing is lost"}
+		return fullDisk(fmt.Sprintf("%s needs %d more bytes", inFolder(folder, full.Name), full.Need))
 	case errors.As(err, &foreign):
 		return &failure{code: codeForeign, what: "store of another network or format",
 			where: fmt.Sprintf("%s: its %s is %s, this needs %s", folder, foreign.What, foreign.Have, foreign.Want),
 			todo:  "choose the right --network or another --datadir"}
 	case errors.Is(err, tables.ErrUnclean):
-		return failed("store was not closed cleanly", folder, "its folder cannot be written, so it cannot recover: look it up once where it can")
+		todo := "it must recover, and its folder cannot be written: ask once where it can"
+		return failed("store was not closed cleanly", folder, todo)
 	case errors.As(err, &fault):
-		return failed("store fault", fmt.Sprintf("cannot %s %s: %v", fault.Op, inFolder(folder, fault.Name), rootCause(fault)), faultAdvice(err))
+		where := fmt.Sprintf("cannot %s %s: %v", fault.Op, inFolder(folder, fault.Name), rootCause(fault))
+		return failed("store fault", where, faultAdvice(err))
 	}
 	return nil
 }

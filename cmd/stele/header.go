@@ -40,7 +40,7 @@ func (a *app) header(v *tables.View, name blockName, raw bool) error {
 	}
 	doc := esplora.HeaderOf(v, l)
 	return a.answer(doc, func(w io.Writer) {
-		t := headerTable(&doc.ID, doc.Height, doc.Previous, doc.Time, doc.MTP, doc.Version, doc.Bits, doc.Nonce, doc.Difficulty, &doc.Merkle)
+		t := headerTable(&doc)
 		t.row("chain work", doc.Chainwork)
 		t.row("best chain", map[bool]string{true: "yes", false: "no"}[doc.InBest])
 		t.write(w)

@@ -100,7 +100,8 @@ func writeImport(w io.Writer, r *node.ImportReport) {
 		what string
 		n    uint64
 	}{
-		{"known before", r.Skipped}, {"kept as pending", r.Parked}, {"not kept", r.Dropped}, {"above an invalid block", r.Descendants},
+		{"known before", r.Skipped}, {"kept as pending", r.Parked}, {"not kept", r.Dropped},
+		{"above an invalid block", r.Descendants},
 	} {
 		if c.n > 0 {
 			t.row("records", count(c.n)+" "+c.what)

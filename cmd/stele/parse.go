@@ -35,7 +35,7 @@ func parseOutpoint(verb, s string) (outpoint, error) {
 	}
 	vout, err := strconv.ParseUint(index, 10, 32)
 	if err != nil {
-		return outpoint{}, misused(verb, "wrong outpoint", strconv.Quote(s)+": the part after the colon is not a number below 2^32")
+		return outpoint{}, misused(verb, "wrong outpoint", strconv.Quote(s)+": after the colon is no number below 2^32")
 	}
 	return outpoint{txid, uint32(vout)}, nil
 }

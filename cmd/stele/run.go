@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -26,17 +28,19 @@ type app struct {
 	out    bytes.Buffer // the answer, until the verb has succeeded
 
 	json   bool
+	ran    bool   // a verb was reached: errors are about what it did, no longer about how it was called
 	file   string // --config
 	kept   string // the data folder of a demo that is kept
 	conf   *config
 	values map[string]sourced
 	sink   *sink
 	log    zerolog.Logger
+	exit   func(code int) // ends the process at once
 }
 
 // run is the program: it does what the arguments say and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, log: zerolog.Nop()}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, log: zerolog.Nop(), exit: os.Exit}
 	a.sink = &sink{w: stderr}
 	a.json = asksJSON(args)
 	defer func() {
@@ -74,7 +78,11 @@ func (a *app) end(err error) int {
 			return codeOK
 		}
 	}
-	f := explain(err, a.archive())
+	var f *failure
+	if !a.ran && !errors.As(err, &f) {
+		err = misused("", "wrong arguments", err.Error()) // cobra's own
+	}
+	f = explain(err, a.archive())
 	if f.shown {
 		_ = a.flush()
 	} else if a.json {
@@ -98,7 +106,8 @@ type errorBody struct {
 
 // bug makes a failure of a panic that was recovered. Its place is told in the line.
 func bug(r any) error {
-	return failed("bug", oneLine(fmt.Sprint(r))+" at "+panicPlace(debug.Stack()), "please report this line; the store recovers at the next start")
+	where := fmt.Sprintf("%v at %s", r, panicPlace(debug.Stack()))
+	return failed("bug", where, "please report this line; the store recovers at the next start")
 }
 
 // guarded runs work of a goroutine of its own: neither a memory fault nor a bug in it may end the process.
@@ -111,20 +120,21 @@ func guarded(f func() error) (err error) {
 	return store.Guard(f)
 }
 
-// panicPlace finds the function and line that panicked in a stack: the first frame below the runtime's.
+// panicPlace finds the line that panicked in a stack: the first one of this module below the last panic listed, which is
+// the one that happened first.
 func panicPlace(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
-	seen := false
+	place, below := "an unknown place", false
 	for i := 0; i+1 < len(lines); i++ {
 		switch {
 		case strings.HasPrefix(lines[i], "panic("):
-			seen = true
-		case seen && lines[i] != "" && lines[i][0] != '\t' && !strings.HasPrefix(lines[i], "runtime."):
-			place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
-			return place[strings.LastIndexByte(place, '/')+1:]
+			below = true
+		case below && (strings.HasPrefix(lines[i], "stele/") || strings.HasPrefix(lines[i], "main.")):
+			at, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+			place, below = filepath.Base(at), false
 		}
 	}
-	return "an unknown place"
+	return place
 }
 
 // flush writes the buffered answer to standard output.
@@ -155,23 +165,25 @@ func (a *app) answer(doc any, text func(w io.Writer)) error {
 
 // verb wraps what a verb does: the configuration is loaded before, and faults of mapped memory are errors.
 func (a *app) verb(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) (err error) {
-		var warnings []string
-		a.conf, a.values, warnings, err = loadConfig(a.file, os.Environ(), cmd.Flags())
+	return func(cmd *cobra.Command, args []string) error {
+		a.ran = true
+		l, err := loadConfig(a.file, os.Environ(), cmd.Flags())
 		if err != nil {
 			return err
 		}
+		a.conf, a.values = l.conf, l.values
 		a.log = newLog(a.sink, a.conf)
-		for _, w := range warnings {
+		for _, w := range l.warnings {
 			a.log.Warn().Msg(w)
 		}
 		return store.Guard(func() error { return f(cmd, args) })
 	}
 }
 
+func init() { cobra.EnableCommandSorting = false } // verbs are listed in the order in which they were added
+
 // root makes the command tree.
 func (a *app) root() *cobra.Command {
-	cobra.EnableCommandSorting = false
 	root := &cobra.Command{
 		Use:               "stele",
 		Short:             "an archival Bitcoin node whose lookups take microseconds",
@@ -196,6 +208,12 @@ func (a *app) root() *cobra.Command {
 		a.infoVerb(), a.checkVerb(), a.checkpointVerb(), a.configVerb(), a.versionVerb(),
 	)
 	root.SetHelpCommand(a.helpVerb())
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Short, c.Args, c.RunE = "completion script for a shell", cobra.ArbitraryArgs, unknownVerb
+		}
+	}
 	return root
 }
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that the first SIGINT or SIGTERM cancels; a second one ends the process at once, which
-// costs what came after the last checkpoint. stop ends the watch.
+// interruptible returns a context that the first SIGINT or SIGTERM cancels; a second one ends the process at once,
+// which costs what came after the last checkpoint. stop ends the watch.
 func (a *app) interruptible() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -21,9 +21,11 @@ func (a *app) interruptible() (ctx context.Context, stop func()) {
 				return
 			case s := <-signals:
 				if !first {
-					os.Exit(codeFailed)
+					a.exit(codeFailed)
+					return
 				}
-				a.log.Warn().Stringer("signal", s).Msg("stopping after the block in hand, with a checkpoint; once more ends at once")
+				a.log.Warn().Stringer("signal", s).
+					Msg("stopping after the block in hand, with a checkpoint; once more ends at once")
 				cancel()
 			}
 		}

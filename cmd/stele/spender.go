@@ -85,7 +85,8 @@ func findOutput(v *tables.View, p outpoint) (tables.OutputLink, error) {
 	}
 	tx := v.Tx(l)
 	if p.vout >= tx.Outs {
-		return 0, notFound(fmt.Sprintf("output %v:%d", p.txid, p.vout), fmt.Sprintf("that transaction has %d outputs", tx.Outs))
+		name := fmt.Sprintf("output %v:%d", p.txid, p.vout)
+		return 0, notFound(name, fmt.Sprintf("that transaction has %d outputs", tx.Outs))
 	}
 	return tx.FirstOut + tables.OutputLink(p.vout), nil
 }

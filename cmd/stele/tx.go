@@ -54,7 +54,7 @@ func (a *app) tx(v *tables.View, txid *chain.Hash, raw bool) error {
 
 func noTx(v *tables.View, txid *chain.Hash) error {
 	_, tip := v.Tip()
-	return notFound("transaction "+txid.String(), fmt.Sprintf("this store has no such txid up to its tip at height %d", tip))
+	return notFound("transaction "+txid.String(), fmt.Sprintf("this store has none of that txid up to height %d", tip))
 }
 
 // answerHex answers with bytes in hex: a line, or with --json a string.
@@ -79,7 +79,8 @@ func writeTx(w io.Writer, tx *esplora.Tx, tip uint32) {
 			ins.row(strconv.Itoa(i), "coinbase")
 			continue
 		}
-		ins.row(strconv.Itoa(i), fmt.Sprintf("%v:%d", in.Txid, in.Vout), esplora.Amount(in.Prevout.Value).String(), owner(in.Prevout))
+		point := fmt.Sprintf("%v:%d", in.Txid, in.Vout)
+		ins.row(strconv.Itoa(i), point, esplora.Amount(in.Prevout.Value).String(), owner(in.Prevout))
 	}
 	ins.write(w)
 
@@ -104,5 +105,6 @@ func statusText(s *esplora.Status, tip uint32) string {
 	if !s.Confirmed {
 		return "not on the best chain"
 	}
-	return fmt.Sprintf("block %s %v, %s UTC, %s confirmations", count(*s.Height), *s.Hash, utc(*s.Time), count(tip-*s.Height+1))
+	deep := count(tip - *s.Height + 1)
+	return fmt.Sprintf("block %s %v, %s UTC, %s confirmations", count(*s.Height), *s.Hash, utc(*s.Time), deep)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -54,7 +55,8 @@ func (a *app) utxoGet(v *tables.View, p outpoint) error {
 	}
 	if !ok {
 		_, height := v.Tip()
-		return notFound(fmt.Sprintf("unspent output %v:%d", p.txid, p.vout), fmt.Sprintf("it is not in the set at height %d", height))
+		name := fmt.Sprintf("unspent output %v:%d", p.txid, p.vout)
+		return notFound(name, fmt.Sprintf("it is not in the set at height %d", height))
 	}
 	return a.answer(doc, func(w io.Writer) {
 		t := table{gap: 2}
@@ -79,7 +81,8 @@ func (a *app) utxoStatsVerb() *cobra.Command {
 		Args:  exactly("utxo stats"),
 		RunE: a.verb(func(cmd *cobra.Command, _ []string) error {
 			if kind != hashSerialized3 && kind != hashMuHash && kind != none {
-				return misused("utxo stats", "wrong flag", fmt.Sprintf("--hash: %q is none of %s, %s, %s", kind, hashSerialized3, hashMuHash, none))
+				kinds := strings.Join([]string{hashSerialized3, hashMuHash, none}, ", ")
+				return misused("utxo stats", "wrong flag", fmt.Sprintf("--hash: %q is none of %s", kind, kinds))
 			}
 			return a.lookup("utxo stats", func(t *tables.Tables) error {
 				v := t.View()

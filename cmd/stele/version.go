@@ -27,7 +27,8 @@ func (a *app) versionVerb() *cobra.Command {
 		Short: "the program's version and the format of its stores",
 		Args:  exactly("version"),
 		RunE: func(*cobra.Command, []string) error {
-			doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+			doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version()}
+			doc.System = runtime.GOOS + "/" + runtime.GOARCH
 			if info, ok := debug.ReadBuildInfo(); ok {
 				if info.Main.Version != "" {
 					doc.Version = info.Main.Version

@@ -13,8 +13,8 @@
 // stored: a header's previous hash, and the merkle root of a block whose only
 // transaction is its coinbase (14,044 of the blocks). Public keys of coinbase outputs are
 // incompressible and stand apart, in the clear; only the rest is deflated.
-// Against gzip -9 of the block file that is 1.18 MB for 2.11 MB, and 20 ms for
-// 36 ms to unpack (BenchmarkBlocks and BenchmarkGzip), hashing included.
+// Against gzip -9 of the block file that is 1.18 MB for 2.11 MB, and 16 ms for
+// 21 ms to unpack (BenchmarkBlocks and BenchmarkGzip), hashing included.
 // The hash of the last header that comes out is compared with TipHash, and as
 // every header holds its predecessor's hash, the tip vouches for every byte of
 // the chain but the multi-transaction blocks' bodies; those the tests compare

@@ -46,8 +46,8 @@ type TxOut struct {
 	Coinbase      bool       `json:"coinbase"`
 }
 
-// TxOutSetInfo is Core's gettxoutsetinfo, of which the hash that was not asked for is absent. disk_size is left out: the
-// set has no files of its own.
+// TxOutSetInfo is Core's gettxoutsetinfo, of which the hash that was not asked for is absent. disk_size is left out:
+// the set has no files of its own.
 type TxOutSetInfo struct {
 	Height       uint32      `json:"height"`
 	BestBlock    chain.Hash  `json:"bestblock"`

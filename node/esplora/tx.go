@@ -74,7 +74,8 @@ func Transaction(v *tables.View, p *chain.Params, l tables.TxLink) (*Tx, error) 
 		return nil, err
 	}
 	if err := s.tx.DecodeTx(wire); err != nil {
-		return nil, &store.Damaged{Name: "tx", What: fmt.Sprintf("rebuilds transaction %v to bytes that are none: %v", row.Txid, err)}
+		what := fmt.Sprintf("rebuilds transaction %v to bytes that are none: %v", row.Txid, err)
+		return nil, &store.Damaged{Name: "tx", What: what}
 	}
 	stripped, total := s.tx.TxSize(0)
 	t := &s.tx.Txs[0]
@@ -112,7 +113,8 @@ func (s *scratch) prevout(v *tables.View, row *tables.Tx, i int) (value int64, s
 		return 0, nil, false, nil
 	}
 	if uint64(o) >= v.Cut().Outs {
-		return 0, nil, true, &store.Damaged{Name: "ins", What: fmt.Sprintf("names no output for an input of transaction %v", row.Txid)}
+		what := fmt.Sprintf("names no output for an input of transaction %v", row.Txid)
+		return 0, nil, true, &store.Damaged{Name: "ins", What: what}
 	}
 	value, s.script, err = v.Output(o, s.script)
 	return value, s.script, true, err
