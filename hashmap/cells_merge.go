@@ -3,6 +3,7 @@ package hashmap
 import (
 	"encoding/binary"
 
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -63,11 +64,20 @@ func (w *cellsWindow) write() error {
 			continue
 		}
 		run := w.buf[from*store.PageSize : min(page*store.PageSize, w.size)]
+		if fault.On(fault.CellsChangedOnly) && w.inFile(run, from) {
+			continue
+		}
 		if err := w.file.Rewrite(run, w.off+int64(from)*store.PageSize); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// inFile reports whether the file shows these bytes from a page of the window on.
+func (w *cellsWindow) inFile(run []byte, page int) bool {
+	at := w.off + int64(page)*store.PageSize
+	return string(w.file.Mapping().Bytes()[at:at+int64(len(run))]) == string(run)
 }
 
 // cellsParts returns the next windows whose values are sorted together: from the first at or after from that has any,
@@ -151,12 +161,18 @@ func (c *Cells) mergeFile(delta *cellsTable, old, next State) (uint32, error) {
 	if err := m.run(); err != nil {
 		return 0, err
 	}
+	if fault.On(fault.CellsNotSynced) {
+		return c.number, nil
+	}
 	return c.number, c.file.Sync()
 }
 
 // raise makes the stamp durable, with the room that was allocated and the file's name.
 func (c *Cells) raise(s cellsStamp) error {
 	s.to = max(s.to, c.stamp.to)
+	if fault.On(fault.CellsStampNotRaised) {
+		s.to = c.stamp.to
+	}
 	if err := s.write(c.file); err != nil {
 		return err
 	}
@@ -245,12 +261,18 @@ func (m *cellsMerge) merge(number uint64, values []uint64) error {
 	w.move(number, old)
 	fresh := w.buf[old:size]
 	clear(fresh)
+	if fault.On(fault.CellsGrowthNotZeroed) {
+		copy(fresh, w.file.Mapping().Bytes()[w.off+int64(old):])
+	}
 	if m.old&1 != 0 && m.old > first && m.old < m.count && old > int(m.old-first)*cellSize {
 		binary.LittleEndian.PutUint32(w.at(int(m.old-first)*cellSize), 0) // the new cell in the last old one's word
 	}
 	for _, v := range values {
 		i := int(v>>32) * cellSize
 		if i < old {
+			if fault.On(fault.CellsZeroOnly) && binary.LittleEndian.Uint32(w.at(i)) != 0 {
+				continue
+			}
 			binary.LittleEndian.PutUint32(w.at(i), uint32(v))
 		} else {
 			binary.LittleEndian.PutUint32(w.buf[i:], uint32(v))

@@ -15,8 +15,9 @@ import (
 // pointer. A reader that still looks at the old table misses only rows that were inserted after the growth; it learned
 // its limit before, so these lie beyond it.
 type delta struct {
-	table atomic.Pointer[deltaTable]
-	count atomic.Uint64 // slots in use; a reader that sees zero skips the table
+	table atomic.Pointer[deltaTable] // nil: empty
+	_     [56]byte                   // readers look at the table's cache line only, which seldom changes
+	count atomic.Uint64              // slots in use; changes with every insert
 }
 
 type deltaTable struct {
@@ -27,10 +28,12 @@ type deltaTable struct {
 // minDelta is the number of slots of a new table: 512 bytes.
 const minDelta = 64
 
-// newDelta makes a delta with room for that many rows.
+// newDelta makes a delta with room for that many rows; one of none has no table yet.
 func newDelta(rows uint64) *delta {
 	d := &delta{}
-	d.table.Store(newDeltaTable(max(minDelta, rows*8/5+1)))
+	if rows > 0 {
+		d.table.Store(newDeltaTable(max(minDelta, rows*8/5+1)))
+	}
 	return d
 }
 
@@ -61,7 +64,11 @@ func (t *deltaTable) put(slot uint64) {
 func (d *delta) insert(window uint64, link uint32) {
 	t := d.table.Load()
 	n := d.count.Load()
-	if n >= t.limit {
+	switch {
+	case t == nil:
+		t = newDeltaTable(minDelta)
+		d.table.Store(t)
+	case n >= t.limit:
 		grown := newDeltaTable(2 * uint64(len(t.slots)))
 		for _, slot := range t.slots {
 			if slot != 0 {
@@ -77,8 +84,11 @@ func (d *delta) insert(window uint64, link uint32) {
 
 // from returns a new delta of the rows with links at or beyond first.
 func (d *delta) from(first uint64) *delta {
-	n := uint64(0)
 	t := d.table.Load()
+	if t == nil {
+		return newDelta(0)
+	}
+	n := uint64(0)
 	for _, slot := range t.slots {
 		if slot != 0 && slot&0xffffffff > first {
 			n++
@@ -95,14 +105,19 @@ func (d *delta) from(first uint64) *delta {
 }
 
 // bytes returns the memory of the table.
-func (d *delta) bytes() int64 { return int64(len(d.table.Load().slots)) * 8 }
+func (d *delta) bytes() int64 {
+	if t := d.table.Load(); t != nil {
+		return int64(len(t.slots)) * 8
+	}
+	return 0
+}
 
 // candidate returns the first link of the home run whose fragment agrees, or NoLink.
 func (d *delta) candidate(window uint64, below uint32) uint32 {
-	if d.count.Load() == 0 {
+	t := d.table.Load()
+	if t == nil {
 		return NoLink
 	}
-	t := d.table.Load()
 	fragment := uint32(window >> 32)
 	for i := t.home(fragment); ; {
 		slot := atomic.LoadUint64(&t.slots[i])

@@ -33,9 +33,9 @@
 // # Goroutines and locks
 //
 // One goroutine, the writer, calls Insert, Seal, Merge and Verify. MergeSealed, and around it State and Retire, may run
-// in another one meanwhile. Views may be taken and read by any number of goroutines, without locks: a view is a value of
-// pointers to a generation, which is mapped until Close, and to two deltas. Locks are taken in the order Map.merging (one merge at a
-// time, held over I/O), Map.mu (the state and replacements of the view, for moments).
+// in another one meanwhile. Any number of goroutines may take and read views, without locks: a view is a value of
+// pointers to a generation, which is mapped until Close, and to two deltas. Locks are taken in the order Map.merging
+// (one merge at a time, held over I/O), Map.mu (the state and replacements of the view, for moments).
 //
 // Write order of a merge in place: stamp, sync, lines in ascending order, sync, then State and views change. Of a new
 // generation: lines, header, sync, sync of the folder, then State and views; the old file stays until Retire, which

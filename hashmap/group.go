@@ -47,8 +47,7 @@ func (v *MapView) touchLines(g *group, keys [][32]byte) {
 
 // touch asks for the home slot.
 func (d *delta) touch(window uint64) {
-	if d.count.Load() != 0 {
-		t := d.table.Load()
+	if t := d.table.Load(); t != nil {
 		prefetch(unsafe.Pointer(&t.slots[t.home(uint32(window>>32))]))
 	}
 }

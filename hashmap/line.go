@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A line is one cache line of a generation file: twelve entries of its own bucket, or of lines before it that were full.
+// A line is one cache line of a generation file: twelve entries of its own bucket or of full lines before it.
 //
 //	0                12       15     16                                              64
 //	| 12 tags of 1   | high 3 | meta | 12 links of 4, stored plus one, 0: empty slot |     little-endian

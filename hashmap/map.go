@@ -44,7 +44,9 @@ type Map struct {
 	place place
 	rows  Rows
 
-	leastBuckets, spare uint64 // of a new generation; fields, so that tests can make crowded ones
+	// Fields, so that tests can make crowded generations and short pieces.
+	leastBuckets, spare uint64 // of a new generation
+	piece               uint64 // lines that a merge writes at a time
 
 	view atomic.Pointer[MapView] // what View hands out; replaced whole
 
@@ -88,7 +90,7 @@ func OpenMap(d store.Disk, id [16]byte, spec Spec, rows Rows, st State) (*Map, e
 		spec.MergeBytes = defaultMergeBytes
 	}
 	m := &Map{disk: d, id: id, spec: spec, place: p, rows: rows, state: st, given: st, sealedTo: st.Watermark}
-	m.leastBuckets, m.spare = firstLines-spareLines, spareLines
+	m.leastBuckets, m.spare, m.piece = firstLines-spareLines, spareLines, pieceLines
 	var gen *generation
 	if err := m.checkState(); err != nil {
 		return nil, err

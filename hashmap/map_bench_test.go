@@ -18,7 +18,7 @@ func BenchmarkLoads(b *testing.B) {
 			rows := float64(len(f.keys))
 			var s Stats
 			v := f.m.View()
-			v.scan(&s, [][2]uint64{{0, v.gen.lines}})
+			v.scan(&s, uint64(len(f.keys)), [][2]uint64{{0, v.gen.lines}})
 			absent := mapKeysOf(1e6, 1e6+uint64(rows))
 			var hit, miss Counters
 			for b.Loop() {

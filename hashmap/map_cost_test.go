@@ -130,7 +130,7 @@ func TestProbesAgainstRandom(t *testing.T) {
 		f := mapAtLoad(t, buckets, loadLimit, spec)
 		var s Stats
 		v := f.m.View()
-		v.scan(&s, [][2]uint64{{0, v.gen.lines}})
+		v.scan(&s, uint64(len(f.keys)), [][2]uint64{{0, v.gen.lines}})
 		if s.Scanned != uint64(len(f.keys)) || s.ProbeMean > 1.02*want || s.ProbeMean < want/1.02 {
 			t.Errorf("%+v: %.4f probes of %d entries, a random function has %.4f", spec, s.ProbeMean, s.Scanned, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -71,8 +72,9 @@ type generation struct {
 	base    unsafe.Pointer // of line 0
 }
 
-// Ahead reports lines that a merge took beyond the rows that exist: the manifest that covered them was lost and an
-// older one was adopted. The map is rebuilt by opening it with the zero State and inserting all rows.
+// Ahead reports lines that a merge took beyond the rows, or the log, that the state knows of: the manifest that covered
+// them was lost and an older one was adopted. The index is rebuilt by opening it with the zero State and entering
+// everything.
 type Ahead struct {
 	Name     string // of the file
 	Stamp    uint64 // rows that merges may have put into the lines
@@ -197,6 +199,9 @@ func (m *Map) Retire() error {
 	m.mu.Lock()
 	keep := [...]uint32{m.state.Generation, m.given.Generation, m.building}
 	m.mu.Unlock()
+	if fault.On(fault.MapRetireEarly) {
+		keep[1] = keep[0]
+	}
 	removed := false
 	for _, name := range names {
 		number, ok := m.generationOf(name)

@@ -80,6 +80,12 @@ func TestOpenRefuses(t *testing.T) {
 		{"empty", func(e *env) { cutFile(t, e.disk, name, 0) }, &damaged, "cut short"},
 		{"magic", func(e *env) { fileBytes(t, e.disk, name)[0]++ }, &damaged, "header page"},
 		{"header sum", func(e *env) { fileBytes(t, e.disk, name)[90]++ }, &damaged, "checksum"},
+		{"few lines", func(e *env) {
+			copy(fileBytes(t, e.disk, name), good.m.header(1, st.Buckets, st.Buckets-1))
+		}, &damaged, "lines for"},
+		{"many lines", func(e *env) {
+			copy(fileBytes(t, e.disk, name), good.m.header(1, st.Buckets, 1<<58))
+		}, &damaged, "lines for"},
 		{"stamp sum", func(e *env) { fileBytes(t, e.disk, name)[520]++ }, &damaged, "merge stamp"},
 		{"stamp", func(e *env) { copy(fileBytes(t, e.disk, name)[512:], stamp(99)) }, &damaged, "merged to row 99"},
 	} {
@@ -95,15 +101,20 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOpenRefusesSpecs opens maps that cannot be.
+func TestOpenRefusesSpecs(t *testing.T) {
+	good := newMapFixture(t, store.NewMemDisk(), txidSpec(), nil)
 	for _, rows := range []Rows{{good.body, 31, 0}, {good.body, 45, 14}, {good.body, 45, -1}} {
-		if m, err := OpenMap(image.Clone(), mapID, good.spec, rows, st); m != nil || err == nil {
+		if m, err := OpenMap(good.disk, mapID, good.spec, rows, State{}); m != nil || err == nil {
 			t.Errorf("keys at %d of %d bytes are accepted", rows.KeyOff, rows.Width)
 		}
 	}
 	for _, name := range []string{"", strings.Repeat("n", 33)} {
 		spec := good.spec
 		spec.Name = name
-		if m, err := OpenMap(image.Clone(), mapID, spec, good.rows(), State{}); m != nil || err == nil {
+		if m, err := OpenMap(good.disk, mapID, spec, good.rows(), State{}); m != nil || err == nil {
 			t.Errorf("name %q is accepted", name)
 		}
 	}

@@ -135,10 +135,10 @@ func (g *generation) findAll(
 // find looks through the run of slots from the home to the first empty one. Growth may change the order of a run, so
 // all of it is read; a row is touched only where it could be a newer one.
 func (d *delta) find(rows *Rows, window uint64, key *[32]byte, below uint32, c *Counters) uint32 {
-	if d.count.Load() == 0 {
+	t := d.table.Load()
+	if t == nil {
 		return 0
 	}
-	t := d.table.Load()
 	best := uint32(0)
 	fragment := uint32(window >> 32)
 	for i := t.home(fragment); ; {
@@ -165,6 +165,9 @@ func (d *delta) find(rows *Rows, window uint64, key *[32]byte, below uint32, c *
 // findAll appends all rows with the key, in no order.
 func (d *delta) findAll(dst []uint32, rows *Rows, window uint64, key *[32]byte, below uint32) []uint32 {
 	t := d.table.Load()
+	if t == nil {
+		return dst
+	}
 	fragment := uint32(window >> 32)
 	for i := t.home(fragment); ; {
 		slot := atomic.LoadUint64(&t.slots[i])

@@ -40,7 +40,7 @@ func newMapFixture(tb rapid.TB, disk store.Disk, spec Spec, adjust func(m *Map))
 }
 
 // crowded makes generations of few buckets, so that what is rare becomes common.
-func crowded(m *Map) { m.leastBuckets, m.spare = 1, 2 }
+func crowded(m *Map) { m.leastBuckets, m.spare, m.piece = 1, 2, 3 }
 
 // txidSpec is a map whose keys are uniform.
 func txidSpec() Spec { return Spec{Name: "tx", UniformBits: 256, Window: 77} }

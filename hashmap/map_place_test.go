@@ -35,7 +35,7 @@ func TestPlaceEveryOffset(t *testing.T) {
 				key[bit/8] ^= 1 << (bit % 8)
 				inWindow := bit >= offset && bit < offset+windowBits
 				inTag := bit >= tagAt && bit < tagAt+tagBits
-				if (w != window) != inWindow || (g != tag) != inTag || inWindow && inTag || inTag && bit >= uniform {
+				if (w != window) != inWindow || (g != tag) != inTag || inTag && (inWindow || bit >= uniform) {
 					t.Fatalf("%s: key bit %d is in window: %v, in tag: %v", where, bit, w != window, g != tag)
 				}
 			}

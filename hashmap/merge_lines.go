@@ -1,6 +1,9 @@
 package hashmap
 
-import "stele/store"
+import (
+	"stele/internal/fault"
+	"stele/store"
+)
 
 const (
 	// pieceLines is the number of lines that are written at a time: 1 MiB.
@@ -27,6 +30,9 @@ const (
 // where nothing changed, because memory that equals the file proves nothing about the disk.
 func (m *Map) mergeInPlace(gen *generation, from, to uint64) error {
 	raised := max(gen.stamp, to) // an interrupted merge may have come further
+	if fault.On(fault.MapStampNotRaised) {
+		raised = gen.stamp
+	}
 	if err := gen.file.Rewrite(stamp(raised), headStamp); err != nil {
 		return err
 	}
@@ -40,7 +46,7 @@ func (m *Map) mergeInPlace(gen *generation, from, to uint64) error {
 		return err
 	}
 	defer scan.Close()
-	w := lineWriter{gen: gen, lines: scan.Mapping().Bytes()[headerSize:]}
+	w := lineWriter{gen: gen, piece: m.piece, lines: scan.Mapping().Bytes()[headerSize:]}
 	b := m.newBatch(to - from)
 	for first := from; first < to; {
 		next := b.gather(m, gen.buckets, first, to)
@@ -49,6 +55,9 @@ func (m *Map) mergeInPlace(gen *generation, from, to uint64) error {
 		}
 		first = next
 	}
+	if fault.On(fault.MapNotSynced) {
+		return nil
+	}
 	return gen.file.Sync()
 }
 
@@ -56,6 +65,7 @@ func (m *Map) mergeInPlace(gen *generation, from, to uint64) error {
 // pieces.
 type lineWriter struct {
 	gen   *generation
+	piece uint64 // lines that are written at a time
 	lines []byte // of the file, mapped
 	buf   []byte // lines [first, end)
 	first uint64
@@ -72,6 +82,9 @@ func (w *lineWriter) put(rows []sortRow, base uint64) error {
 		}
 		tag, stored := r.tag(), r.stored(base)
 		for i := home; !w.at(i).put(tag, stored); i++ {
+			if fault.On(fault.MapEntryMoves) {
+				tag, stored = w.at(i).displace(tag, stored)
+			}
 			if i+1 == w.gen.lines {
 				return errSpare
 			}
@@ -89,7 +102,7 @@ func (w *lineWriter) moveTo(home uint64) error {
 		}
 		w.first, w.end = home, home
 	}
-	if home >= w.first+pieceLines {
+	if home >= w.first+w.piece {
 		return w.write(min(home, w.end))
 	}
 	return nil
@@ -108,6 +121,10 @@ func (w *lineWriter) at(i uint64) *line {
 func (w *lineWriter) write(upTo uint64) error {
 	n := (upTo - w.first) * lineSize
 	if n == 0 {
+		return nil
+	}
+	if fault.On(fault.MapChangedOnly) && string(w.lines[w.first*lineSize:][:n]) == string(w.buf[:n]) {
+		w.buf, w.first = w.buf[:copy(w.buf, w.buf[n:])], upTo
 		return nil
 	}
 	if err := w.gen.file.Rewrite(w.buf[:n], headerSize+int64(w.first)*lineSize); err != nil {

@@ -195,6 +195,38 @@ func TestMergePieces(t *testing.T) {
 	}
 }
 
+// TestMergeWriteOrder records what merges ask of the disk, and that the state changes after all of it.
+func TestMergeWriteOrder(t *testing.T) {
+	disk := store.NewMemDisk()
+	f := newMapFixture(t, disk, txidSpec(), nil)
+	record := func(rows uint64) (ops []string) {
+		f.add(mapKeysOf(uint64(len(f.keys)), rows)...)
+		f.flush()
+		before := f.m.now()
+		disk.SetHook(func(op store.Op, name string) error {
+			if f.m.now() != before {
+				t.Fatalf("the state changed before %s of %s", op, name)
+			}
+			ops = append(ops, string(op)+" "+name)
+			return nil
+		})
+		f.merge()
+		disk.SetHook(nil)
+		return slices.Compact(ops)
+	}
+	want := []string{"open tx.lines-1", "allocate tx.lines-1", "write tx.lines-1", "sync tx.lines-1", "sync ."}
+	if have := record(100); !slices.Equal(have, want) {
+		t.Fatalf("build: %q, want %q", have, want)
+	}
+	want = []string{
+		"rewrite tx.lines-1", "sync tx.lines-1", // the stamp
+		"open tx.lines-1", "rewrite tx.lines-1", "sync tx.lines-1",
+	}
+	if have := record(200); !slices.Equal(have, want) {
+		t.Fatalf("in place: %q, want %q", have, want)
+	}
+}
+
 // TestMergeFaults lets each change of the disk in a merge fail once: lookups and state stay, and the merge can be
 // repeated. A failed sync is for ever.
 func TestMergeFaults(t *testing.T) {

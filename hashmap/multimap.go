@@ -71,7 +71,8 @@ type Multimap struct {
 
 // OpenMultimap opens the multimap at the state that the manifest names; with the zero State it has no file yet and is
 // empty. The caller then adds again what its log says from State().Watermark on. A file that does not fit the state is
-// *store.Damaged, one of another store *store.Foreign.
+// *store.Damaged, one of another store *store.Foreign, and one whose lines were overwritten by merges that only a later
+// state could be safe from is *Ahead.
 func OpenMultimap(d store.Disk, id [16]byte, spec MultimapSpec, st State) (*Multimap, error) {
 	if spec.Buckets == 0 {
 		spec.Buckets = store.PageSize / lineSize
@@ -113,12 +114,11 @@ func (m *Multimap) openLines(v *MultiView) (err error) {
 	}
 	if stamp.base > st.Entries {
 		file.Close()
-		return m.files.damaged(st.Generation, "was merged from %d overflow lines, beyond the %d of the manifest",
-			stamp.base, st.Entries)
+		return &Ahead{Name: m.files.file(st.Generation), Stamp: stamp.to, Existing: st.Watermark}
 	}
 	m.stamp, m.mendTo = stamp, stamp.to
 	v.file = newMultiFile(file, st.Generation, st.Buckets, st.Entries)
-	v.torn, v.mending = st.Entries, stamp.to > st.Watermark
+	v.mending = stamp.to > st.Watermark
 	return nil
 }
 

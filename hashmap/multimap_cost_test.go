@@ -1,9 +1,12 @@
 package hashmap
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"stele/store"
 )
 
 // At 4 pairs a bucket most lookups read one line, as many as a random function would have them read, and false
@@ -55,7 +58,10 @@ func TestMultimapCost(t *testing.T) {
 	if hit.Passes+miss.Passes > pairs+1 || hit.Heads+miss.Heads != 2*pairs || hit.Pairs+miss.Pairs != 0 {
 		t.Errorf("hits cost %+v, misses %+v", hit, miss)
 	}
+}
 
+// What single lookups read, beside a sealed delta.
+func TestMultimapCostOfOne(t *testing.T) {
 	one := newMultiFixture(t, cellsTestDisk(1<<16), MultimapSpec{Once: true})
 	one.add(1<<60, 5)
 	one.merge()
@@ -134,7 +140,7 @@ func TestMultimapMix(t *testing.T) {
 }
 
 // FuzzMultimapOpen opens any bytes at any state: an error, or a multimap that can be read, verified and merged into
-// without a panic or an endless chain.
+// without a panic or an endless chain. With whole, the header page is made to fit the state, so that the lines decide.
 func FuzzMultimapOpen(f *testing.F) {
 	x := newMultiFixture(f, cellsTestDisk(1<<16), MultimapSpec{Buckets: 2})
 	for i := range uint64(40) {
@@ -144,14 +150,21 @@ func FuzzMultimapOpen(f *testing.F) {
 	good, st := cellsTestBytes(f, x.disk, "conflict.multi-1"), x.m.State()
 	loop := append([]byte(nil), good...)
 	loop[4096+2*64+56] = 1 // an overflow line that is its own older one
-	f.Add(good, st.AppendTo(nil), uint64(1))
-	f.Add(loop, st.AppendTo(nil), uint64(0))
-	f.Add(good[:4096+64], st.AppendTo(nil), uint64(1)<<62)
-	f.Add([]byte{}, State{}.AppendTo(nil), uint64(1)<<63)
-	f.Fuzz(func(t *testing.T, data, state []byte, key uint64) {
+	f.Add(good, st.AppendTo(nil), uint64(1), true)
+	f.Add(loop, st.AppendTo(nil), uint64(0), true)
+	f.Add(good, st.AppendTo(nil), uint64(0), false)
+	f.Add(good[:4096+64], st.AppendTo(nil), uint64(1)<<62, true)
+	f.Add([]byte{}, State{}.AppendTo(nil), uint64(1)<<63, false)
+	f.Fuzz(func(t *testing.T, data, state []byte, key uint64, whole bool) {
 		st, err := ParseState(state)
 		if err != nil || len(data) > 1<<16 {
 			return
+		}
+		if whole && len(data) >= store.PageSize {
+			st.Generation = 1
+			data = bytes.Clone(data)
+			copy(data, x.m.files.head(1, st.Buckets))
+			copy(data[cellsHeadStamp:], cellsStamp{to: st.Watermark + key%2}.bytes())
 		}
 		m, err := OpenMultimap(cellsTestFile(t, "conflict.multi-1", data), cellsTestID, MultimapSpec{Name: "conflict"}, st)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -53,7 +54,7 @@ func (m *Multimap) mergeFile(v *MultiView, pairs []multiPair, settled uint64, ne
 	if err == nil {
 		err = newMultiMerge(g, settled, m.spec.MergePairs, whole).run(pairs)
 	}
-	if err == nil {
+	if err == nil && !fault.On(fault.MultiNotSynced) {
 		err = g.file.Sync()
 	}
 	if err == nil {
@@ -152,6 +153,9 @@ func newMultiMerge(g *multiFile, settled uint64, max int, whole bool) *multiMerg
 
 // run merges the pairs, which are in the order in which they were added.
 func (w *multiMerge) run(pairs []multiPair) error {
+	if fault.On(fault.MultiLineReused) {
+		w.file.written.Store(w.settled)
+	}
 	w.start = w.file.written.Load()
 	w.counts = make([]uint32, (w.file.buckets+1<<multiWindowBits-1)>>multiWindowBits)
 	for i := range pairs {
@@ -252,7 +256,7 @@ func (w *multiMerge) insert(bucket uint64, home []byte, entries []uint64) error 
 	links := binary.LittleEndian.Uint64(home[multiLinks:])
 	newest := w.file.newest(bucket, links, w.start)
 	settled := links >> 32
-	if newest <= w.settled {
+	if newest <= w.settled || fault.On(fault.MultiSettledEarly) {
 		settled = newest // by (3): a chain that no crash can undo
 	}
 	if w.whole {
@@ -268,6 +272,9 @@ func (w *multiMerge) insert(bucket uint64, home []byte, entries []uint64) error 
 	}
 	for len(entries) > 0 {
 		number := w.file.written.Load() + uint64(len(w.fresh)/lineSize)
+		if fault.On(fault.MultiLineTwice) {
+			number = max(number, 1) - 1
+		}
 		if number >= multiMaxLines {
 			return fmt.Errorf("%s: no more overflow lines can be numbered", w.file.file.Name())
 		}
@@ -308,7 +315,7 @@ func (w *multiMerge) missing(bucket uint64, home []byte, newest uint64, entries 
 		if !ok {
 			break
 		}
-		if line := w.copyLine(link - 1); mark(line[:]) {
+		if line := w.copyLine(link - 1); mark(line[:]) && !fault.On(fault.MultiFoundNotWritten) {
 			w.held = append(w.held, multiHeld{link - 1, line})
 		}
 		if older >= link {

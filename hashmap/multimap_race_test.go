@@ -6,12 +6,34 @@ import (
 	"testing"
 )
 
+const multiRaceKeys, multiRaceRounds = 7, 60
+
+// multiReadSet takes a view and reads the set of a key, which has a value of each of the first least rounds.
+func multiReadSet(t *testing.T, m *Multimap, key, least uint64) bool {
+	got := m.View().All(nil, key)
+	var seen [multiRaceRounds]bool
+	for _, value := range got {
+		r := value / multiRaceKeys
+		if value%multiRaceKeys != key || r >= multiRaceRounds || seen[r] {
+			t.Errorf("key %d has value %d: %v", key, value, got)
+			return false
+		}
+		seen[r] = true
+	}
+	for r := range least {
+		if !seen[r] {
+			t.Errorf("key %d lost its value of round %d of %d: %v", key, r, least, got)
+			return false
+		}
+	}
+	return true
+}
+
 // Readers ask for whole sets while the writer adds to them, merges run beside it, and the lines are rebuilt, on the
 // heap twin, where the race detector sees every access. Values name their key and rise, so that a reader can tell a
 // torn, a lost or a doubled one. There are three buckets, so that all chains are long and shared.
 func TestMultimapReadersDuringMerges(t *testing.T) {
 	for _, once := range []bool{true, false} {
-		const keys, rounds = 7, 60
 		m, err := OpenMultimap(cellsTestDisk(1<<18), cellsTestID, MultimapSpec{
 			Name: "script", Buckets: 3, Mixed: true, Once: once, MergePairs: 20,
 		}, State{})
@@ -24,29 +46,14 @@ func TestMultimapReadersDuringMerges(t *testing.T) {
 		var wg sync.WaitGroup
 		for reader := range uint64(3) {
 			wg.Go(func() {
-				dst := make([]uint64, 0, 4*rounds)
-				var seen [rounds]bool
 				for i := reader; ; i++ {
 					select {
 					case <-stop:
 						return
 					default:
 					}
-					key, least := i%keys, round.Load()
-					dst = m.View().All(dst[:0], key)
-					clear(seen[:])
-					for _, value := range dst {
-						if value%keys != key || value/keys >= rounds || seen[value/keys] {
-							t.Errorf("key %d has value %d: %v", key, value, dst)
-							return
-						}
-						seen[value/keys] = true
-					}
-					for r := range least {
-						if !seen[r] {
-							t.Errorf("key %d lost value %d of %d: %v", key, r*keys+key, least, dst)
-							return
-						}
+					if !multiReadSet(t, m, i%multiRaceKeys, round.Load()) {
+						return
 					}
 					looked.Add(1)
 				}
@@ -63,7 +70,7 @@ func TestMultimapReadersDuringMerges(t *testing.T) {
 				}
 				err := m.Rebuild(1+r%3, func(to uint64, yield func(key, value uint64)) error {
 					for i := range to {
-						yield(i%keys, i)
+						yield(i%multiRaceKeys, i)
 					}
 					return nil
 				})
@@ -72,12 +79,12 @@ func TestMultimapReadersDuringMerges(t *testing.T) {
 				}
 			}
 		})
-		for r := range uint64(rounds) {
-			for key := range uint64(keys) {
-				m.Add(key, r*keys+key)
+		for r := range uint64(multiRaceRounds) {
+			for key := range uint64(multiRaceKeys) {
+				m.Add(key, r*multiRaceKeys+key)
 			}
 			round.Store(r + 1)
-			if m.Seal((r+1)*keys) == nil {
+			if m.Seal((r+1)*multiRaceKeys) == nil {
 				merges <- r
 			}
 		}

@@ -40,7 +40,7 @@ func (m *Multimap) Rebuild(buckets uint64, each func(to uint64, yield func(key, 
 	m.stamp = cellsStamp{to: to}
 	m.half, m.busy, m.mendTo = false, false, 0
 	m.state = State{Generation: g.number, Buckets: buckets, Watermark: to, Entries: g.written.Load()}
-	v.file, v.lines, v.torn, v.mending = g, m.state.Entries, 0, false
+	v.file, v.lines, v.mending = g, m.state.Entries, false
 	m.view.Store(&v)
 	return nil
 }

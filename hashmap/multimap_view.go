@@ -15,9 +15,8 @@ type MultiView struct {
 	sealed *multiDelta // what is being merged; nil: nothing
 	file   *multiFile  // nil: none
 	lines  uint64      // overflow lines that merges have filled: those beyond are of a merge after the view
-	torn   uint64      // while mending: the overflow lines at open, which the torn merge found
-	// mending: the replay has not yet passed the mark of a torn merge, so that pairs of its may be in the lines below
-	// torn as well as in a delta.
+	// mending: the replay has not yet been merged to the mark of a torn merge, so that pairs may be in the lines that it
+	// will add again.
 	mending bool
 }
 
@@ -70,16 +69,17 @@ func multiCompact(dst []uint64, from, newer int) []uint64 {
 
 // merged appends what the lines have. dst[from:] is what the deltas had.
 //
-// A pair may be in both, and is then left out. Two lines of a chain can have such pairs: the newest that the view
-// counts, which had room for the merge that came after the view; and the newest that a torn merge had found. Other
-// lines were full by then. Only a map whose log repeats pairs can have them anywhere.
+// A pair may be in both, and is then left out. Only the newest line that the view counts can have such pairs: it had
+// room for a merge that came after the view, or that a crash tore. The others were full by then; and a replay adds what
+// a torn merge put into a line before anything that makes it push a line before that one, because merges fill lines in
+// the order of the log. Only a map whose log repeats pairs can have them anywhere.
 func (v *MultiView) merged(dst []uint64, from int, key uint64, c *MultiCounters) []uint64 {
 	g := v.file
 	bucket, tag := g.place(key)
 	home := g.line(bucket)
 	c.Lines++
 	known := len(dst)
-	newest, mending := true, v.mending
+	suspect := true
 	links := loadWord(home, multiLinks/8)
 	limit := g.written.Load() // after the links: what they lead to was written before them
 	for link := g.newest(bucket, links, limit); link != 0; {
@@ -89,16 +89,15 @@ func (v *MultiView) merged(dst []uint64, from int, key uint64, c *MultiCounters)
 		}
 		c.Lines++
 		if link <= v.lines {
-			suspect := !v.m.spec.Once || newest || mending && link <= v.torn
-			newest, mending = false, mending && link > v.torn
 			dst = multiMatch(p, dst, from, known, suspect, tag, c)
+			suspect = !v.m.spec.Once
 		}
 		if older >= link {
 			break // damage: chains lead to older lines only, so they end
 		}
 		link = older
 	}
-	return multiMatch(home, dst, from, known, !v.m.spec.Once || newest || mending, tag, c)
+	return multiMatch(home, dst, from, known, suspect, tag, c)
 }
 
 // multiMatch appends the values of the line at p that have the tag, the last first, but where suspect those that are in

@@ -23,7 +23,9 @@ const (
 // Stats scans lines, all of a small file and a sample of a large one, and reads the row of every entry in them. Any
 // goroutine may call it; beside a merge the figures are of some moment in it.
 func (m *Map) Stats() Stats {
-	v, st := m.View(), m.now()
+	m.mu.Lock()
+	v, st := *m.view.Load(), m.state
+	m.mu.Unlock()
 	s := Stats{Rows: st.Entries, Buckets: st.Buckets}
 	s.Pending, s.Memory = m.Pending()
 	if v.gen == nil {
@@ -32,7 +34,7 @@ func (m *Map) Stats() Stats {
 	s.Bytes = v.gen.file.Size()
 	s.Load = float64(st.Entries) / float64(st.Buckets*lineSlots)
 	if v.gen.lines <= statLines {
-		v.scan(&s, [][2]uint64{{0, v.gen.lines}})
+		v.scan(&s, st.Watermark, [][2]uint64{{0, v.gen.lines}})
 		return s
 	}
 	var runs [][2]uint64
@@ -40,14 +42,13 @@ func (m *Map) Stats() Stats {
 		from := i * (v.gen.lines / statRuns)
 		runs = append(runs, [2]uint64{from, from + statLines/statRuns})
 	}
-	v.scan(&s, runs)
+	v.scan(&s, st.Watermark, runs)
 	return s
 }
 
-// scan fills in what is taken from the given runs of lines, of entries below the watermark: their rows are whole, and no
-// row of the body beyond is touched. Entries that fit no row are left to Verify.
-func (v MapView) scan(s *Stats, runs [][2]uint64) {
-	rows := v.m.now().Watermark
+// scan fills in what is taken from the given runs of lines. Entries of rows from the watermark on, which the writer may
+// still hold, are left out; those that fit no row are left to Verify.
+func (v MapView) scan(s *Stats, watermark uint64, runs [][2]uint64) {
 	lines, spilled, sum := uint64(0), uint64(0), uint64(0)
 	for _, run := range runs {
 		for i := run[0]; i < run[1]; i++ {
@@ -58,7 +59,7 @@ func (v MapView) scan(s *Stats, runs [][2]uint64) {
 			}
 			for slot := 0; slot < lineSlots; slot++ {
 				stored := l.stored(slot)
-				if stored == 0 || uint64(stored) > rows {
+				if stored == 0 || uint64(stored) > watermark {
 					continue
 				}
 				window, _ := v.m.place.of(v.m.rows.key(stored - 1))

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,6 +65,41 @@ func BenchmarkImportMainnet(b *testing.B) {
 	}
 }
 
+// BenchmarkPublish imports the same blocks into a store on disk, with a publication after each chunk, and reports what
+// one costs. Five in a second are what an import has.
+func BenchmarkPublish(b *testing.B) {
+	o := ImportOptions{Paths: []string{filepath.Join(b.TempDir(), "main.blk")}, StopHeight: -1, publishEvery: 1}
+	if err := os.WriteFile(o.Paths[0], mainBlocks(b), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	var spent, count float64
+	for b.Loop() {
+		b.StopTimer()
+		d, err := store.OpenDir(b.TempDir(), store.DirOptions{Create: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		tb, err := tables.Create(d, chain.Main(), tables.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		rep, err := Import(context.Background(), tb, o)
+		b.StopTimer()
+		if err != nil {
+			b.Fatal(err)
+		}
+		s := stageOf(b, rep, "publish")
+		spent, count = spent+s.Seconds, count+float64(s.Count)
+		if err := errors.Join(tb.Close(), d.Close()); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(spent/count*1e6, "µs/publication")
+	b.ReportMetric(count/float64(b.N), "publications")
+}
+
 // counting is an errand that does nothing with its blocks.
 type counting struct {
 	jobs []job
@@ -114,8 +150,8 @@ func fileJobs(tb testing.TB, content []byte) (*blockfile.Set, []job) {
 }
 
 func quietWindow(p *chain.Params, threads int, set *blockfile.Set) *window {
-	w := newWindow(p, threads, limits{}.fill(threads), set.ReadBlock)
-	w.waited, w.lap = func() {}, func() error { return nil }
+	w := newWindow(p, threads, limits{}.fill(threads, 1<<30), set.ReadBlock)
+	w.waited, w.lap, w.idle = func() {}, func() error { return nil }, func() error { return nil }
 	return w
 }
 
@@ -141,7 +177,7 @@ func TestWindowAllocatesNothingPerBlock(t *testing.T) {
 	if c.seen != 3*mainnet.Count || c.bad != 0 {
 		t.Fatalf("%d blocks, of which %d are bad", c.seen, c.bad)
 	}
-	chunks := uint64(mainnet.Count/defaultLimits.chunkBlocks + 1)
+	chunks := uint64(mainnet.Count/mostLimits.chunkBlocks + 1)
 	if n := after.Mallocs - before.Mallocs; n > 3*chunks {
 		t.Fatalf("%d objects for %d blocks", n, mainnet.Count)
 	}

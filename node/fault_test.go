@@ -35,12 +35,19 @@ func TestDiskFullAnywhere(t *testing.T) {
 	// full runs an import that the disk may be too small for, and tells whether it was.
 	full := func(name string, k int, r *rig, d *store.MemDisk) bool {
 		rep, err := Import(context.Background(), r.t, o)
+		cut := &rig{disk: d.Clone(), p: r.p} // what a power cut leaves while the disk is full still
 		d.SetHook(nil)
 		d.SetCapacity(-1)
 		if err == nil {
 			r.wantCore(t, c)
 			return false
 		}
+		voidLive(t, cut.disk)
+		cut.open(t)
+		if _, height := cut.t.Tip(); height != rep.Tip.Height {
+			t.Fatalf("%s %d: tip at %d after a power cut, reported %d", name, k, height, rep.Tip.Height)
+		}
+		cut.discard()
 		if !errors.As(err, new(*store.DiskFull)) || len(rep.Rejected) != 0 {
 			t.Fatalf("%s %d: error %v, report %+v", name, k, err, rep)
 		}
@@ -66,10 +73,10 @@ func TestDiskFullAnywhere(t *testing.T) {
 		t.Fatalf("%d sizes were too small only", sizes)
 	}
 	for k := 1; ; k++ {
-		n := 0
+		var n atomic.Int64
 		r, d := hookRig(t, func(op store.Op, name string) error {
 			if op == store.OpAllocate {
-				if n++; n >= k {
+				if n.Add(1) >= int64(k) {
 					return &store.DiskFull{Name: name, Need: 1, Err: errors.New("full")}
 				}
 			}
@@ -94,7 +101,8 @@ func cancelAt(n int) (context.Context, func(op store.Op, name string) error) {
 	}
 }
 
-var oneByOne = limits{chunkBlocks: 1, chunks: 2, batchBlocks: 3}
+// oneByOne has a checkpoint after each block, which the next one waits for.
+var oneByOne = limits{deltas: 1, chunkBlocks: 1, chunks: 2, batchBlocks: 3}
 
 func TestCancel(t *testing.T) {
 	c := core(t)
@@ -104,7 +112,7 @@ func TestCancel(t *testing.T) {
 		for name, o := range map[string]ImportOptions{"file": fileOptions(t, blocks), "stream": streamOptions(blocks)} {
 			ctx, hook := cancelAt(n)
 			r, d := hookRig(t, hook)
-			o.CheckpointBytes, o.limits = 1, oneByOne
+			o.limits = oneByOne
 			rep, err := Import(ctx, r.t, o)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -136,13 +144,13 @@ func TestCancelInReorganisation(t *testing.T) {
 	old, _ := m.branch(fork, 10)
 	side, _ := m.branch(fork, 14)
 	kept, moved := 0, 0
-	for n := 1; n < 300; n += 13 {
+	for n := 1; n < 600; n += 26 {
 		ctx, hook := cancelAt(n)
 		r, d := hookRig(t, nil)
 		r.load(t, append(trunk, old...)...)
 		d.SetHook(hook)
 		o := fileOptions(t, file(p, side...))
-		o.CheckpointBytes, o.limits = 1, oneByOne
+		o.limits = oneByOne
 		rep, err := Import(ctx, r.t, o)
 		if err != nil {
 			t.Fatal(err)

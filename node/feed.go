@@ -48,6 +48,7 @@ type feed struct {
 	stop   chan struct{}
 	done   chan struct{}
 	err    error
+	closed bool // the writer's: close was called
 
 	mu  sync.Mutex
 	cur *batch // nil while a full one is being handed over
@@ -178,7 +179,10 @@ const grace = 100 * time.Millisecond
 // close ends the reading goroutine, and tells whether it did and what ended the stream. A read that blocks for
 // longer than a moment, as one of a terminal does, cannot be ended from outside: its goroutine is left behind then,
 // touches nothing but the stream and its own batch, and ends when the read does.
+//
+// halt is close for whoever has another reason to stop, or has closed it already.
 func (f *feed) close() (ended bool, err error) {
+	f.closed = true
 	close(f.stop)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
@@ -187,5 +191,11 @@ func (f *feed) close() (ended bool, err error) {
 		return true, f.err
 	case <-timer.C:
 		return false, nil
+	}
+}
+
+func (f *feed) halt() {
+	if !f.closed {
+		_, _ = f.close()
 	}
 }

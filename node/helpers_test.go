@@ -68,6 +68,13 @@ func newRig(t fataler, d store.Disk, p *chain.Params) *rig {
 	return &rig{disk: d, p: p, t: tb}
 }
 
+// discard gives the memory of a store in memory back, which must not be used any more.
+func (r *rig) discard() {
+	if d, ok := r.disk.(interface{ Discard() }); ok {
+		d.Discard()
+	}
+}
+
 // reopen closes the store and opens it again.
 func (r *rig) reopen(t fataler) {
 	t.Helper()
@@ -215,18 +222,6 @@ func (r *rig) spenders(t fataler) (all map[string]string, outputs int) {
 	return all, outputs
 }
 
-// signature is what a store says, whatever the order in which it learnt it: the chain, and every spender on it.
-func (r *rig) signature(t fataler) string {
-	t.Helper()
-	all, outputs := r.spenders(t)
-	l, height := r.t.View().Tip()
-	text := fmt.Sprintf("%v@%d %d outputs\n", r.t.Header(l).Hash(), height, outputs)
-	for _, k := range slices.Sorted(maps.Keys(all)) {
-		text += k + " " + all[k] + "\n"
-	}
-	return text
-}
-
 // coreChain is the regtest chain of the data folder, and what Bitcoin Core says of it.
 type coreChain struct {
 	blocks   [][]byte // parents first, stale branches among them
@@ -234,6 +229,7 @@ type coreChain struct {
 	tip      []byte
 	height   uint32
 	spenders map[string]string
+	unspent  int // outputs at the tip
 }
 
 var loadCore = sync.OnceValue(func() *coreChain { return new(coreChain) })
@@ -252,6 +248,7 @@ func core(t *testing.T) *coreChain {
 		Best     string
 		Blocks   []struct{ Hash string }
 		Spenders map[string][3]any
+		Final    struct{ Txouts int } `json:"utxo_final"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		t.Fatal(err)
@@ -264,7 +261,7 @@ func core(t *testing.T) *coreChain {
 	for _, b := range e.Blocks[1:] {
 		c.best = append(c.best, byHash[b.Hash])
 	}
-	c.spenders = map[string]string{}
+	c.unspent, c.spenders = e.Final.Txouts, map[string]string{}
 	for k, v := range e.Spenders {
 		c.spenders[k] = fmt.Sprintf("%v:%v@%v", v[0], v[1], v[2])
 	}

@@ -33,16 +33,15 @@ type importer struct {
 	pending int64 // bytes of pending blocks
 	full    bool  // no more of them are kept in this round
 
-	start, published, saved, shown time.Time
-	visible                        tables.HeaderLink // tip of the last publication
-	unsaved                        int64             // wire bytes archived since the last checkpoint
-	done, total                    int64             // see Progress
-	watch                          stopwatch
-	stage                          int // that the writer's time counts for
+	pace
+	start       time.Time
+	done, total int64 // see Progress
+	watch       stopwatch
+	stage       int // that the writer's time counts for
 }
 
 // Import reads blocks from files and streams into a store, of which it is the only writer meanwhile. Readers see the
-// chain grow about every second. It returns when the input was read to its end, and has checkpointed then.
+// chain grow ten times a second. It returns when the input was read to its end, and has checkpointed then.
 //
 // Seekable input is indexed first, so that the order of blocks in it does not matter. Streams are organised as they
 // come, in batches. The same input gives the same chain and the same report, times apart, whatever the number of
@@ -50,21 +49,29 @@ type importer struct {
 //
 // A cancelled context ends it after the block in hand: the report says so, and the error is nil. Errors, each with
 // the report of what was done until then, and that checkpointed where it could be: *store.DiskFull (resumable),
-// *store.Fault, *store.Damaged, *blockfile.ReadError; and before anything was done: *blockfile.ForeignNetwork,
-// blockfile.ErrNoBlocks, fs.ErrNotExist and the like of a path. No error says anything about a block.
+// *blockfile.ReadError, *store.Fault and *store.Damaged (after these two the store writes nothing any more: see
+// tables.Stop); and before anything was done: *blockfile.ForeignNetwork, blockfile.ErrNoBlocks, fs.ErrNotExist and the
+// like of a path. No error says anything about a block.
 func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportReport, error) {
 	m := &importer{t: t, o: o, ctx: ctx, home: none, stage: stageConfirm}
 	m.defaults()
 	m.report = ImportReport{Network: t.Params().Name, Rejected: []Rejected{}}
 	m.start = time.Now()
 	m.watch.mark, m.published, m.saved = m.start, m.start, m.start
+	ended := false
+	defer func() {
+		if !ended {
+			m.abandon()
+		}
+	}()
 	set, err := blockfile.Open(o.Paths, m.fileOptions())
-	if err != nil {
-		return m.finish(err)
+	if err == nil {
+		m.set = set
+		err = errors.Join(store.Guard(m.run), set.Close())
 	}
-	m.set = set
-	err = store.Guard(m.run)
-	return m.finish(errors.Join(err, set.Close()))
+	r, err := m.finish(err)
+	ended = true
+	return r, err
 }
 
 func (m *importer) defaults() {
@@ -84,7 +91,7 @@ func (m *importer) defaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.limits = o.limits.fill(o.Threads)
+	o.limits = o.limits.fill(o.Threads, Memory(o.Memory))
 }
 
 func (m *importer) fileOptions() blockfile.Options {
@@ -99,10 +106,11 @@ func (m *importer) fileOptions() blockfile.Options {
 func (m *importer) run() error {
 	m.tree = growTree(m.t, m.o.StopHeight, m.o.Now)
 	m.confirm = confirm.New(m.t)
-	m.visible, _ = m.t.Tip()
+	m.visible, _ = m.t.View().Tip()
+	m.covered = m.extent()
 	m.window = newWindow(m.t.Params(), m.o.Threads, m.o.limits, m.set.ReadBlock)
 	m.window.waited = func() { m.watch.lap(stageWait) }
-	m.window.lap = m.lap
+	m.window.lap, m.window.idle = m.lap, m.wait
 	defer m.window.close()
 	if err := m.loadPending(); err != nil {
 		return err
@@ -159,6 +167,10 @@ func (m *importer) index() error {
 		if n++; n%1024 == 0 {
 			m.done, m.total = m.set.Done(), m.set.Size()
 			m.show("index", false)
+			m.watch.lap(stageIndex)
+			if failed = m.tell(m.o.publishEvery); failed != nil {
+				return false
+			}
 			if m.stopped() {
 				failed = errStopped
 				return false
@@ -236,8 +248,11 @@ func (m *importer) finish(err error) (*ImportReport, error) {
 	m.watch.lap(stageCheckpoint)
 	r := new(ImportReport) // not a part of m, which holds the tree
 	*r = m.report
-	l, height := m.t.Tip()
-	r.Tip = Tip{Height: height, Hash: m.t.Header(l).Hash()}
+	err = errors.Join(err, store.Guard(func() error {
+		l, height := m.t.Tip()
+		r.Tip = Tip{Height: height, Hash: m.t.Header(l).Hash()}
+		return nil
+	}))
 	if m.window != nil {
 		m.watch.spent[stageCheck] = time.Duration(m.window.busy.Load())
 	}
@@ -245,25 +260,4 @@ func (m *importer) finish(err error) (*ImportReport, error) {
 	r.Seconds = time.Since(m.start).Seconds()
 	m.show("import", true)
 	return r, err
-}
-
-// save goes back to the best chain if need be and makes everything durable. After a fault of the store neither is
-// done: what is in memory may be half of something, and the last checkpoint is whole. A fault that shows only now
-// is what is returned; else the error that ended the import is.
-func (m *importer) save(err error) error {
-	if broken(err) {
-		return err
-	}
-	late := store.Guard(func() error { return errors.Join(m.retreat(), m.t.Checkpoint()) })
-	if err == nil || broken(late) {
-		return late
-	}
-	return err
-}
-
-// broken reports whether an error is one after which the store's memory is not to be trusted.
-func broken(err error) bool {
-	var fault *store.Fault
-	var damaged *store.Damaged
-	return errors.As(err, &fault) || errors.As(err, &damaged)
 }

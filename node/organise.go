@@ -178,6 +178,9 @@ func (m *importer) popTo(base tables.HeaderLink) error {
 			return err
 		}
 		m.report.Popped++
+		if err := m.lap(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -345,31 +348,8 @@ func (m *importer) pushed(s *slot) {
 	r.Inputs += uint64(len(s.block.Ins))
 	r.Outputs += uint64(len(s.block.Outs))
 	r.WireBytes += uint64(size)
-	m.unsaved += int64(size)
 	m.forget(s.l, s.body)
 	if n, ok := m.bodies.pending(&m.tree.vertices[s.l]); ok {
 		m.forget(s.l, n)
 	}
-}
-
-// retreat goes back to the best chain that there was, where an import ended in the middle of a reorganisation. All of
-// that chain's blocks are archived, so this only appends to the log.
-func (m *importer) retreat() error {
-	tip, _ := m.t.Tip()
-	if m.home == none || !m.moreWork(m.home, tip) {
-		return nil
-	}
-	base := m.tree.fork(tip, m.home)
-	for tip, _ := m.t.Tip(); tip != base; tip, _ = m.t.Tip() {
-		if err := m.t.Pop(); err != nil {
-			return err
-		}
-		m.report.Popped++
-	}
-	for _, l := range m.tree.path(nil, base, m.home) {
-		if err := m.t.Push(l); err != nil {
-			return err
-		}
-	}
-	return nil
 }

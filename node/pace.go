@@ -7,14 +7,44 @@ import (
 )
 
 const (
-	// checkpointEvery is what a kill costs at most, in time: half a minute of work against some 20 ms for the syncs.
+	// checkpointEvery is what a power cut costs at most, in time.
 	checkpointEvery = 30 * time.Second
-	// checkpointBytes bounds the deltas that wait for a checkpoint to be merged: 256 MiB of blocks have about half a
-	// million transactions and 1.3 million outputs, at some 30 bytes each.
+	// checkpointBytes bounds the same in wire bytes, for imports that are faster than a few megabytes a second.
 	checkpointBytes = 256 << 20
-	publishEvery    = time.Second
-	progressEvery   = 100 * time.Millisecond
+	// publishEvery is how old the readers' view, and what a kill leaves, may be, to which comes the time of a chunk. A
+	// publication costs 36 µs (BenchmarkPublish: nine tails go to their files, which they would sooner or later), so
+	// that ten a second are less than a thousandth of the time.
+	publishEvery  = 100 * time.Millisecond
+	idleEvery     = 50 * time.Millisecond // how often the writer looks at the clock while it waits for workers
+	progressEvery = 100 * time.Millisecond
 )
+
+// pace is what an importer keeps of the times and places of its publications and checkpoints.
+type pace struct {
+	published, saved, shown time.Time
+	visible                 tables.HeaderLink // tip of the last publication
+	covered                 extent            // what the last checkpoint covers
+	saving                  *saving           // a checkpoint on its way; nil: none
+}
+
+// extent tells whether there is something to make durable: it differs where anything was archived, pushed, popped,
+// parked or judged meanwhile.
+type extent struct {
+	headers              uint32
+	tip                  tables.HeaderLink
+	blocks, popped, park uint64
+	rejected             int
+	wire                 uint64 // bytes archived
+}
+
+func (m *importer) extent() extent {
+	tip, _ := m.t.Tip()
+	r := &m.report
+	return extent{
+		headers: m.t.Headers(), tip: tip, wire: r.WireBytes, blocks: r.Blocks, popped: r.Popped, park: r.Parked,
+		rejected: len(r.Rejected),
+	}
+}
 
 // lap is called after every chunk.
 func (m *importer) lap() error {
@@ -23,33 +53,58 @@ func (m *importer) lap() error {
 	return m.tell(m.o.publishEvery)
 }
 
-// tell makes durable what was archived, when that is due, and shows readers the tip where they have not seen a new
-// one for a while.
+// wait is called every now and then while the writer waits for workers.
+func (m *importer) wait() error {
+	m.watch.lap(stageWait)
+	return m.tell(m.o.publishEvery)
+}
+
+// tell makes durable what was archived, when that is due, and shows readers the tip where they have not seen a new one
+// for a while. The stopwatch must have been read just before: its mark is the time of now.
 //
-// While a reorganisation is below the best chain that there was, readers keep that one. A checkpoint would show
-// them the lower one, so it waits, unless the memory for what it would merge is used up.
+// While a reorganisation is below the best chain that there was, readers keep that one. A checkpoint shows them the
+// lower one when it ends, so neither its end nor the begin of another is due, unless the memory is used up.
 func (m *importer) tell(after time.Duration) error {
-	now := m.watch.mark
+	if m.o.Between != nil {
+		m.o.Between(m.t, m.checkpoint)
+		m.watch.lap(stageAsked)
+	}
 	tip, _ := m.t.Tip()
 	up := !m.moreWork(m.visible, tip)
-	if m.unsaved >= m.o.CheckpointBytes || up && now.Sub(m.saved) >= m.o.CheckpointEvery {
-		if err := m.t.Checkpoint(); err != nil {
+	if err := m.followCheckpoint(up); err != nil {
+		return err
+	}
+	if due, merge := m.checkpointDue(up); m.saving == nil && due {
+		if err := m.beginCheckpoint(merge); err != nil {
 			return err
 		}
-		m.visible, m.unsaved = tip, 0
-		m.watch.lap(stageCheckpoint)
-		m.saved, m.published = m.watch.mark, m.watch.mark
+	}
+	if tip == m.visible || !up || m.watch.mark.Sub(m.published) < after {
 		return nil
 	}
-	if up && tip != m.visible && now.Sub(m.published) >= after {
-		if err := m.t.Publish(); err != nil {
-			return err
-		}
-		m.visible = tip
-		m.watch.lap(stagePublish)
-		m.published = m.watch.mark
+	if err := m.t.Publish(); err != nil {
+		return err
 	}
+	m.watch.lap(stagePublish)
+	m.watch.count[stagePublish]++
+	m.visible, m.published = tip, m.watch.mark
 	return nil
+}
+
+// checkpointDue reports whether a checkpoint is to begin, because there is much to merge, or much that a power cut would
+// cost. Only the former is a reason to merge: a merge rewrites large parts of the indexes however little is new, and with
+// one every 256 MiB a sync of mainnet would write several times the archive.
+func (m *importer) checkpointDue(up bool) (due, merge bool) {
+	deltas := m.t.DeltaBytes()
+	if !up {
+		return deltas >= m.o.limits.deltas, true
+	}
+	now := m.extent()
+	if deltas >= m.o.limits.merge && now != m.covered {
+		return true, true
+	}
+	return int64(now.wire-m.covered.wire) >= m.o.CheckpointBytes ||
+		m.watch.mark.Sub(m.saved) >= m.o.CheckpointEvery && now != m.covered, false
 }
 
 // show tells how far the import has come.

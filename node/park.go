@@ -5,9 +5,9 @@ import (
 	"stele/tables"
 )
 
-// parkBytes bounds what may be pending before an import adds to it: less than the tables' own budget, at which they
-// weigh every new block against all others.
-const parkBytes = 192 << 20
+// parkable is what may be pending before an import adds to it: less than the tables' own budget, at which they weigh
+// every new block against all others.
+func (m *importer) parkable() int64 { return m.t.PendingBudget() / 4 * 3 }
 
 // leftovers puts away the bodies that no branch took: those that are not needed are counted, those of other branches
 // and of unknown parents become pending blocks. again says that records came to light inside others, so that the
@@ -103,7 +103,7 @@ func (m *importer) park(s *slot) error {
 		return nil
 	}
 	kept, size := false, uint32(len(s.raw))
-	if m.full = m.full || m.pending+int64(size) > parkBytes; !m.full {
+	if m.full = m.full || m.pending+int64(size) > m.parkable(); !m.full {
 		var err error
 		if kept, err = m.t.PutPending(s.raw); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"stele/chain"
 	"stele/node/blockfile"
+	"stele/tables"
 )
 
 // ImportOptions say what to import and how.
@@ -15,11 +16,17 @@ type ImportOptions struct {
 
 	StopHeight int64 // no block above it is archived, a higher tip stays; -1: no limit
 	Threads    int   // blocks are checked and encoded on so many cores; 0: all
+	Memory     int64 // bytes that deltas and blocks on their way may take; 0: half of the machine's
 
 	CheckpointEvery time.Duration // 0: 30 s
 	CheckpointBytes int64         // wire bytes archived between two checkpoints; 0: 256 MiB
 
 	Progress func(Progress) // may be nil; called by the importing goroutine, ten times a second at most
+
+	// Between is called by the importing goroutine between two blocks, and several times a second while it waits, so that
+	// others can have it do what only the writer may. checkpoint makes everything durable up to now; it is refused with
+	// ErrReorganising while readers still see the chain that is being left. It may be nil.
+	Between func(t *tables.Tables, checkpoint func() error)
 
 	// Note takes remarks on the input that are no rejections (garbage, a cut tail), from whichever goroutine reads it; it
 	// may be nil.
@@ -87,11 +94,12 @@ type Rejected struct {
 	Reason string `json:"reason"` // Core's, or bad-block-encoding
 }
 
-// Stage is the time that one kind of work took. All but "check" are of the importing goroutine and do not overlap;
-// "check" is the sum over the threads that work beside it.
+// Stage is the time that one kind of work took. All but "check" and "sync" are of the importing goroutine and do not
+// overlap; "check" is the sum over the threads that work beside it, "sync" what checkpoints took beside it.
 type Stage struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
+	Count   uint64  `json:"count,omitempty"` // of publications, of checkpoints (sync), and of stalls
 }
 
 // reasonEncoding is the reason for what is no block at all.
@@ -121,15 +129,21 @@ const (
 	stageConfirm
 	stagePark
 	stagePublish
-	stageCheckpoint
+	stageCheckpoint // beginning, ending and waiting for the last one
+	stageStall      // waiting for a checkpoint, as the deltas have used up their memory
+	stageSync
+	stageAsked // ImportOptions.Between
 	stageCount
 )
 
-var stageNames = [stageCount]string{"index", "check", "wait", "confirm", "park", "publish", "checkpoint"}
+var stageNames = [stageCount]string{
+	"index", "check", "wait", "confirm", "park", "publish", "checkpoint", "stall", "sync", "asked",
+}
 
 // stopwatch adds up the time of each stage.
 type stopwatch struct {
 	spent [stageCount]time.Duration
+	count [stageCount]uint64 // kept for some of them
 	mark  time.Time
 }
 
@@ -143,7 +157,7 @@ func (s *stopwatch) lap(stage int) {
 func (s *stopwatch) report() []Stage {
 	list := make([]Stage, stageCount)
 	for i := range list {
-		list[i] = Stage{Name: stageNames[i], Seconds: s.spent[i].Seconds()}
+		list[i] = Stage{Name: stageNames[i], Seconds: s.spent[i].Seconds(), Count: s.count[i]}
 	}
 	return list
 }

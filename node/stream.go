@@ -5,6 +5,7 @@ import "stele/node/blockfile"
 // drink takes the blocks of a stream, batch after batch.
 func (m *importer) drink(s *blockfile.Stream) error {
 	f := newFeed(s, m.o.limits)
+	defer f.halt()
 	for {
 		b, more := f.take(m.ctx.Done())
 		m.watch.lap(stageWait)
@@ -18,7 +19,6 @@ func (m *importer) drink(s *blockfile.Stream) error {
 			err = m.tell(0)
 		}
 		if err != nil {
-			_, _ = f.close() // the reason to stop came first
 			return err
 		}
 		if more {

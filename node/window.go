@@ -10,36 +10,6 @@ import (
 	"stele/store"
 )
 
-// limits bound what is in memory at once. Zero fields take the defaults.
-type limits struct {
-	chunkBlocks int // blocks of a chunk
-	chunkBytes  int // wire bytes of a chunk; a larger block is a chunk of its own
-	chunks      int // chunks in the window
-	batchBlocks int // blocks of a batch of a stream
-	batchBytes  int // wire bytes of such a batch
-}
-
-// A handoff between goroutines costs a few microseconds, as much as preparing one early block; 64 of them, or 256 KiB,
-// are some 200. Three to a thread keep all of them busy while the writer is at one; 24 of 4 MB, the largest, are the
-// bound. A batch is a dozen large blocks or more, so that every core gets some.
-var defaultLimits = limits{chunkBlocks: 64, chunkBytes: 256 << 10, chunks: 24, batchBlocks: 4096, batchBytes: 32 << 20}
-
-func (l limits) fill(threads int) limits {
-	for _, f := range []struct {
-		field *int
-		value int
-	}{
-		{&l.chunkBlocks, defaultLimits.chunkBlocks}, {&l.chunkBytes, defaultLimits.chunkBytes},
-		{&l.chunks, min(3*threads, defaultLimits.chunks)},
-		{&l.batchBlocks, defaultLimits.batchBlocks}, {&l.batchBytes, defaultLimits.batchBytes},
-	} {
-		if *f.field <= 0 {
-			*f.field = f.value
-		}
-	}
-	return l
-}
-
 // chunk is what is handed to a worker at once: blocks that follow each other, and a buffer for their bytes.
 type chunk struct {
 	slots []slot
@@ -55,21 +25,26 @@ type chunk struct {
 type window struct {
 	limits limits
 	jobs   chan *chunk
-	idle   []*chunk
+	free   []*chunk
 	ahead  []*chunk // sent, oldest first
-	held   job      // taken from the source, but did not fit into the last chunk
+	held   slot     // its job was taken from the source, but did not fit into the last chunk
 	holds  bool
 	self   preparer     // the writer's own
 	waited func()       // called when a chunk came back, before its blocks have their turn
 	lap    func() error // called after every chunk
+	idle   func() error // called now and then while no chunk comes back
+	timer  *time.Timer  // of idle
 	busy   atomic.Int64
 	wg     sync.WaitGroup
 }
 
 func newWindow(p *chain.Params, threads int, l limits, read func(blockfile.Place, []byte) ([]byte, error)) *window {
-	w := &window{limits: l, jobs: make(chan *chunk, l.chunks), self: preparer{p: p, read: read}}
+	w := &window{
+		limits: l, jobs: make(chan *chunk, l.chunks), self: preparer{p: p, read: read}, timer: time.NewTimer(time.Hour),
+	}
+	w.timer.Stop()
 	for range l.chunks {
-		w.idle = append(w.idle, &chunk{slots: make([]slot, l.chunkBlocks), done: make(chan struct{}, 1)})
+		w.free = append(w.free, &chunk{slots: make([]slot, l.chunkBlocks), done: make(chan struct{}, 1)})
 	}
 	for range threads {
 		w.wg.Go(func() {
@@ -118,7 +93,7 @@ func (w *window) run(e errand) error {
 	err := w.loop(e)
 	for _, c := range w.ahead {
 		<-c.done
-		w.idle = append(w.idle, c)
+		w.free = append(w.free, c)
 	}
 	w.ahead = w.ahead[:0]
 	return err
@@ -126,17 +101,19 @@ func (w *window) run(e errand) error {
 
 func (w *window) loop(e errand) error {
 	for more := true; more || len(w.ahead) > 0; {
-		for more && len(w.idle) > 0 {
+		for more && len(w.free) > 0 {
 			more = w.send(e)
 		}
 		if len(w.ahead) == 0 {
 			return nil
 		}
 		c := w.ahead[0]
-		<-c.done
+		if err := w.await(c); err != nil {
+			return err
+		}
 		w.waited()
 		w.ahead = append(w.ahead[:0], w.ahead[1:]...)
-		w.idle = append(w.idle, c)
+		w.free = append(w.free, c)
 		if c.fault != nil {
 			return c.fault
 		}
@@ -152,23 +129,47 @@ func (w *window) loop(e errand) error {
 	return nil
 }
 
+// await returns when a chunk is the writer's again. An error is idle's; then the chunk is still its worker's.
+func (w *window) await(c *chunk) error {
+	select {
+	case <-c.done:
+		return nil
+	default:
+	}
+	defer w.timer.Stop()
+	for {
+		w.timer.Reset(idleEvery)
+		select {
+		case <-c.done:
+			return nil
+		case <-w.timer.C:
+			if err := w.idle(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // send fills a chunk and hands it to the workers; false when there are no more jobs.
 func (w *window) send(e errand) (more bool) {
-	c := w.idle[len(w.idle)-1]
+	c := w.free[len(w.free)-1]
 	c.n, c.bytes = 0, 0
 	more = true
 	for bytes := 0; c.n < len(c.slots); c.n++ {
-		if !w.holds && !e.next(&w.held) {
+		if !w.holds && !e.next(&w.held.job) {
 			more = false
 			break
 		}
-		w.holds = true
 		if c.n > 0 && bytes+int(w.held.place.Len) > w.limits.chunkBytes {
+			if !w.holds {
+				w.held.keep()
+			}
+			w.holds = true
 			break
 		}
 		w.holds = false
 		s := &c.slots[c.n]
-		s.job = w.held
+		s.job = w.held.job
 		bytes += int(w.held.place.Len)
 		s.keep()
 		if s.raw == nil && !s.archived {
@@ -178,7 +179,7 @@ func (w *window) send(e errand) (more bool) {
 	if c.n == 0 {
 		return more
 	}
-	w.idle = w.idle[:len(w.idle)-1]
+	w.free = w.free[:len(w.free)-1]
 	w.ahead = append(w.ahead, c)
 	w.jobs <- c // never blocks: it has room for all chunks
 	return more

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"sync/atomic"
+
+	"stele/internal/fault"
 )
 
 // flushLarge is the size of the tail from which FlushIfLarge writes it, bytes.
@@ -79,6 +81,12 @@ func (b *Body) adopt(id [16]byte, length int64, readOnly bool) error {
 	if have < length {
 		return &Damaged{Name: b.spec.Name, What: fmt.Sprintf("is cut short: it holds %d bytes of data of the %d that the "+
 			"manifest covers", have, length)}
+	}
+	if fault.On(fault.TailKept) && length > 0 {
+		length = have - have%int64(b.spec.Width)
+	}
+	if fault.On(fault.CutTooLittle) && length > 0 {
+		length = min(length+int64(b.spec.Width), have-have%int64(b.spec.Width))
 	}
 	b.remap()
 	b.flushed.Store(length)
@@ -235,6 +243,9 @@ func (b *Body) FlushIfLarge() error {
 // was killed the page cache holds what it wrote, but an earlier write-back may have failed with nobody left to tell:
 // such pages count as clean, and a sync alone would not write them again.
 func (b *Body) Resync(off int64) error {
+	if fault.On(fault.ResyncLeftOut) {
+		return nil
+	}
 	const piece = 1 << 20
 	for end := b.flushed.Load(); off < end; off += piece {
 		p := append([]byte(nil), b.data.Bytes()[off:min(off+piece, end)]...)
@@ -254,7 +265,12 @@ func (b *Body) Sync() error {
 }
 
 // SyncFlushed makes durable what the file holds, without the tail, so that it may run beside the writer.
-func (b *Body) SyncFlushed() error { return b.file.Sync() }
+func (b *Body) SyncFlushed() error {
+	if fault.On(fault.BodyNotSynced) && b.spec.Kind == "body" || fault.On(fault.LogNotSynced) && b.spec.Kind == "log" {
+		return nil
+	}
+	return b.file.Sync()
+}
 
 // Truncate takes the body back to length bytes. Readers and manifests that know of more must be gone. Within the tail
 // it costs nothing; below, the file is cut.

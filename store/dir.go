@@ -79,6 +79,22 @@ func createFolder(dir string) error {
 // Path returns the folder.
 func (d *Dir) Path() string { return d.path }
 
+// Announce adds the socket where this owner answers other processes to the text in the lock file.
+func (d *Dir) Announce(socket string) {
+	if l := d.lock; l != nil && !l.shared {
+		l.owner.Socket = socket
+		l.write(l.owner.text())
+	}
+}
+
+// Previous returns who had the folder before and ended without closing it, as far as its text in the lock file tells.
+func (d *Dir) Previous() Owner {
+	if d.lock == nil {
+		return Owner{}
+	}
+	return d.lock.previous
+}
+
 // ReadOnly implements Disk.
 func (d *Dir) ReadOnly() bool { return d.opts.ReadOnly }
 

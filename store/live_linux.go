@@ -29,11 +29,11 @@ func (d *Dir) OpenLive() (LiveRecord, error) {
 	if !ok || d.opts.ReadOnly {
 		return nil, nil
 	}
-	f, err := os.OpenFile(filepath.Join(d.path, LiveName), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(d.path, LiveName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, &Fault{Op: "open", Name: LiveName, Off: -1, Err: err}
 	}
-	if err := f.Truncate(PageSize); err == nil {
+	if err = f.Truncate(PageSize); err == nil {
 		err = allocate(f, 0, PageSize, PageSize)
 	}
 	if err != nil {
@@ -48,12 +48,14 @@ func (d *Dir) OpenLive() (LiveRecord, error) {
 		f.Close()
 		return nil, &Fault{Op: "map", Name: LiveName, Off: -1, Err: err}
 	}
+	addRegion(m, LiveName)
 	l := &liveFile{livePage: livePage{page: m, place: place}, f: f, m: m}
 	_, l.seq = l.newest()
 	return l, nil
 }
 
 func (l *liveFile) Close() error {
+	dropRegion(l.m)
 	err := l.m.Unmap()
 	if e := l.f.Close(); err == nil {
 		err = e

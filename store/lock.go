@@ -18,20 +18,21 @@ import (
 // LockName is the lock file of a data folder. It is made once and never removed: a lock on a file that was unlinked
 // excludes nobody who comes later.
 //
-//	+--------+------------------------------------------------------------+
-//	| "\n" 1 | pid N \n host NAME \n verb NAME \n since RFC 3339 time \n   |
-//	+--------+------------------------------------------------------------+
+//	+--------+-----------------------------------------------------------------------------+
+//	| "\n" 1 | pid N \n host NAME \n verb NAME \n since RFC 3339 time \n [socket PATH \n]   |
+//	+--------+-----------------------------------------------------------------------------+
 //
 // Byte 0 is what windows locks, where locked bytes cannot be read by others; the text therefore starts at byte 1.
-// A clean Close empties the text.
+// A clean Close empties the text; an owner that answers other processes adds the socket where it does (Announce).
 const LockName = "lock"
 
 // Owner is who holds the lock, as the lock file tells.
 type Owner struct {
-	PID   int
-	Host  string
-	Verb  string // what it does: "import", "run"
-	Since time.Time
+	PID    int
+	Host   string
+	Verb   string // what it does: "import", "run"
+	Since  time.Time
+	Socket string // where it answers other processes; empty: nowhere, or not yet
 }
 
 func (o Owner) String() string {
@@ -43,14 +44,23 @@ func (o Owner) String() string {
 
 func (o Owner) text() string {
 	line := func(s string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(s) }
-	return fmt.Sprintf("pid %d\nhost %s\nverb %s\nsince %s\n", o.PID, line(o.Host), line(o.Verb),
+	text := fmt.Sprintf("pid %d\nhost %s\nverb %s\nsince %s\n", o.PID, line(o.Host), line(o.Verb),
 		o.Since.UTC().Format(time.RFC3339))
+	if o.Socket != "" && o.Socket == line(o.Socket) { // a path that lines cannot hold is not told at all
+		text += "socket " + o.Socket + "\n"
+	}
+	return text
 }
 
-// parseOwner reads what it can: the text is for people and is never trusted.
+// parseOwner reads what it can: the text is for people, and for who wants to ask the owner; it decides nothing. A line
+// that does not end may be a part of one that is being written.
 func parseOwner(b []byte) (o Owner) {
 	for line := range bytes.Lines(b) {
-		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		text, whole := strings.CutSuffix(string(line), "\n")
+		key, value, _ := strings.Cut(text, " ")
+		if !whole {
+			continue
+		}
 		switch key {
 		case "pid":
 			o.PID, _ = strconv.Atoi(value)
@@ -60,6 +70,8 @@ func parseOwner(b []byte) (o Owner) {
 			o.Verb = value
 		case "since":
 			o.Since, _ = time.Parse(time.RFC3339, value)
+		case "socket":
+			o.Socket = value
 		}
 	}
 	return o
@@ -70,6 +82,9 @@ type folderLock struct {
 	path   string
 	fl     *flock.Flock
 	shared bool
+
+	owner    Owner // this process; zero where the lock is shared
+	previous Owner // who had it before and did not close, if so
 }
 
 // lockFolder takes the lock of dir: exclusive for a writer, shared for readers. It fails with *ErrInUse, *DiskFull or
@@ -102,8 +117,10 @@ func lockFolder(dir string, o DirOptions) (*folderLock, error) {
 		return nil, &ErrInUse{Dir: dir, Owner: readOwner(l.path)}
 	}
 	if !l.shared {
+		l.previous = readOwner(l.path)
 		host, _ := os.Hostname()
-		l.write(Owner{PID: os.Getpid(), Host: host, Verb: o.Verb, Since: time.Now()}.text())
+		l.owner = Owner{PID: os.Getpid(), Host: host, Verb: o.Verb, Since: time.Now()}
+		l.write(l.owner.text())
 	}
 	return l, nil
 }

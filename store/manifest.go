@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"stele/internal/fault"
 )
 
 // ManifestName is the file that makes a folder a store.
@@ -76,6 +78,7 @@ type Manifest struct {
 	seq     uint64 // of the latest valid slot
 	tried   uint64 // highest sequence that was ever put to the file
 	payload []byte
+	owned   bool // the latest slot was made durable by this process
 }
 
 func encodePreamble(p Preamble, state uint32) []byte {
@@ -152,7 +155,11 @@ func (m *Manifest) begin() error {
 	if err := m.file.Allocate(manifestSize); err != nil {
 		return err
 	}
-	if err := m.file.WriteAt(encodePreamble(m.pre, stateCreating), 0); err != nil {
+	state := uint32(stateCreating)
+	if fault.On(fault.CompleteBeforeSlot) {
+		state = stateComplete
+	}
+	if err := m.file.WriteAt(encodePreamble(m.pre, state), 0); err != nil {
 		return err
 	}
 	if err := m.file.WriteAt(make([]byte, 2*PageSize), PageSize); err != nil {

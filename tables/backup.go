@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"stele/hashmap"
 	"stele/store"
@@ -29,6 +30,7 @@ type backup struct {
 	dst         store.Disk
 	progress    func(done, total int64)
 	done, total int64
+	buf         []byte
 }
 
 func (b *backup) run() error {
@@ -99,7 +101,8 @@ func (b *backup) copyIndexes(m *image) error {
 		name  string
 		state hashmap.State
 	}{
-		{headerName + ".lines", m.headerMap}, {txName + ".lines", m.txMap}, {spendName + ".cells", m.spend}, {stateName + ".cells", m.mark},
+		{headerName + ".lines", m.headerMap}, {txName + ".lines", m.txMap},
+		{spendName + ".cells", m.spend}, {stateName + ".cells", m.mark},
 	} {
 		if f.state.Generation == 0 {
 			continue
@@ -146,7 +149,8 @@ func (b *backup) bodies(m image) (image, error) {
 	return m, nil
 }
 
-// file copies the first length bytes of a file, all of it where length is negative, and syncs the copy.
+// file copies the first length bytes of a file, all of it where length is negative, and syncs the copy. The header page
+// comes last: it says how far merges came, and must cover whatever a merge put into the lines while they were copied.
 func (b *backup) file(name string, length int64) (err error) {
 	from, err := b.t.disk.Open(name, store.FileOptions{MustExist: true, Reserve: 1 << 42})
 	if err != nil {
@@ -161,19 +165,31 @@ func (b *backup) file(name string, length int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := to.Allocate(length); err != nil {
+		return err
+	}
 	const piece = 1 << 20
-	for off := int64(0); off < length; off += piece {
-		p := from.Mapping().Bytes()[off:min(off+piece, length)]
-		if err := to.Allocate(off + int64(len(p))); err != nil {
+	for off := int64(store.PageSize); off < length; off += piece {
+		if err := b.piece(from, to, off, min(off+piece, length)); err != nil {
 			return err
-		}
-		if err := to.WriteAt(p, off); err != nil {
-			return err
-		}
-		b.done += int64(len(p))
-		if b.progress != nil {
-			b.progress(b.done, max(b.total, b.done))
 		}
 	}
+	if err := b.piece(from, to, 0, min(store.PageSize, length)); err != nil {
+		return err
+	}
 	return to.Sync()
+}
+
+// piece copies the bytes from off to end.
+func (b *backup) piece(from, to store.File, off, end int64) error {
+	b.buf = slices.Grow(b.buf[:0], int(end-off))[:end-off]
+	store.LoadWords(b.buf, from.Mapping().Bytes()[off:end])
+	if err := to.WriteAt(b.buf, off); err != nil {
+		return err
+	}
+	b.done += end - off
+	if b.progress != nil {
+		b.progress(b.done, max(b.total, b.done))
+	}
+	return nil
 }

@@ -110,3 +110,31 @@ func TestRebuild(t *testing.T) {
 		t.Error("what is no index can be rebuilt")
 	}
 }
+
+// TestConflictGrows pops so many blocks that conflict needs more buckets, and finds every spender afterwards.
+func TestConflictGrows(t *testing.T) {
+	runs := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		if runs++; runs > 3 {
+			return // what is drawn is only what the blocks hold: a few of them will do
+		}
+		m := newMachine(rt)
+		for range 60 {
+			m.Extend(rt)
+		}
+		for range 6 {
+			for range 50 {
+				m.Pop(rt)
+			}
+			for range 50 {
+				m.PushAgain(rt)
+			}
+			m.Checkpoint(rt)
+		}
+		m.Reopen(rt)
+		m.Check(rt)
+		if r, err := m.t.Check(true, nil); err != nil || !r.OK() {
+			rt.Fatalf("check: %v %v", r.Problems, err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -33,7 +34,24 @@ func (r *CheckReport) problem(format string, a ...any) {
 // block from its rows and compares txids, merkle root, size and weight, and compares the unspent outputs with a set that
 // is kept while the log is replayed. Writer only; progress may be nil.
 func (t *Tables) Check(deep bool, progress func(done, total uint64)) (CheckReport, error) {
-	c := &checker{t: t, v: t.Live(), CheckReport: CheckReport{Checked: map[string]uint64{}}, progress: progress}
+	return newChecker(t.Live(), progress).run(context.Background(), deep)
+}
+
+// Check proves what a view covers as Tables.Check does, beside the writer, for whom it is the view's goroutine's work.
+// What only the writer may look at it leaves out: index lines by themselves (what they must lead to is looked up), and
+// how many displaced spenders there are. It ends early, with an error, when ctx does.
+func (v *View) Check(ctx context.Context, deep bool, progress func(done, total uint64)) (CheckReport, error) {
+	c := newChecker(v, progress)
+	c.reader = true
+	return c.run(ctx, deep)
+}
+
+func newChecker(v *View, progress func(done, total uint64)) *checker {
+	return &checker{t: v.t, v: v, CheckReport: CheckReport{Checked: map[string]uint64{}}, progress: progress}
+}
+
+func (c *checker) run(ctx context.Context, deep bool) (CheckReport, error) {
+	c.ctx = ctx
 	c.total = uint64(c.v.cut.Headers) + uint64(c.v.cut.Txs)
 	if deep {
 		c.total += uint64(c.v.cut.Txs)
@@ -47,15 +65,28 @@ func (t *Tables) Check(deep bool, progress func(done, total uint64)) (CheckRepor
 		c.blocks()
 	}
 	c.unspent(deep)
-	return c.CheckReport, nil
+	return c.CheckReport, c.ctx.Err()
 }
 
 type checker struct {
 	CheckReport
 	t           *Tables
 	v           *View
+	reader      bool // a reader's: nothing of the writer's is looked at
 	progress    func(done, total uint64)
 	done, total uint64
+
+	ctx   context.Context
+	ticks uint32
+	over  bool // ctx ended
+}
+
+// ended reports, for every row, whether the check is to end early.
+func (c *checker) ended() bool {
+	if c.ticks++; c.ticks%1024 == 0 {
+		c.over = c.over || c.ctx.Err() != nil
+	}
+	return c.over
 }
 
 func (c *checker) step() {
@@ -69,6 +100,9 @@ func (c *checker) headers() {
 	n := c.v.cut.Headers
 	for l := range HeaderLink(n) {
 		c.step()
+		if c.ended() {
+			return
+		}
 		h := c.t.Header(l)
 		parent, ok := h.Parent()
 		if ok != (l > 0) || ok && parent >= l {
@@ -124,6 +158,9 @@ func (c *checker) archive() {
 	for s := range TxsLink(c.v.cut.Txs) {
 		c.step()
 		b := c.t.block(s)
+		if c.ended() {
+			return
+		}
 		if flags := c.t.txs.At(int64(s)*txsWidth+txsFlags, 2); flags[0]&^txsOverwrites != 0 || flags[1] != 0 {
 			c.problem("txs row %d: it has flags that mean nothing", s)
 		}
@@ -178,16 +215,13 @@ func (c *checker) samples(b *Block) {
 
 // indexes proves both maps line by line and row by row.
 func (c *checker) indexes() {
-	for _, p := range c.t.headerMap.Verify(c.v.cut.Headers) {
-		c.problem("%s.lines: %s", headerName, p)
-	}
-	for _, p := range c.t.txMap.Verify(c.v.cut.Tx) {
-		c.problem("%s.lines: %s", txName, p)
-	}
-	for _, p := range c.t.conflict.Verify() {
-		c.problem("%s: %s", confName, p)
+	if !c.reader {
+		c.lines()
 	}
 	for l := range TxLink(c.v.cut.Tx) {
+		if c.ended() {
+			return
+		}
 		found := false
 		var buf [8]uint32
 		for _, x := range c.v.txids.FindAll(buf[:0], (*[32]byte)(c.t.txid(l)), c.v.cut.Tx) {
@@ -198,6 +232,9 @@ func (c *checker) indexes() {
 		}
 	}
 	for l := range HeaderLink(c.v.cut.Headers) {
+		if c.ended() {
+			return
+		}
 		hash := c.t.Header(l).Hash()
 		if x, ok := c.v.FindHeader(&hash); !ok || x != l {
 			c.problem("header row %d: its hash does not lead to it", l)
@@ -210,10 +247,26 @@ func (c *checker) indexes() {
 	}
 }
 
+// lines proves the files of the indexes by themselves.
+func (c *checker) lines() {
+	for _, p := range c.t.headerMap.Verify(c.v.cut.Headers) {
+		c.problem("%s.lines: %s", headerName, p)
+	}
+	for _, p := range c.t.txMap.Verify(c.v.cut.Tx) {
+		c.problem("%s.lines: %s", txName, p)
+	}
+	for _, p := range c.t.conflict.Verify() {
+		c.problem("%s: %s", confName, p)
+	}
+}
+
 // marks proves the spend cells both ways: every input of the chain finds itself through the cell of what it spends, and
 // every cell that is set names a transaction that spends it, overwrote it, or the reserved value where it belongs.
 func (c *checker) marks() {
 	for height := range c.v.chain.n {
+		if c.ended() {
+			return
+		}
 		b, ok := c.v.Block(c.v.chain.at(height))
 		if !ok {
 			c.problem("chain: height %d is not archived", height)
@@ -232,8 +285,14 @@ func (c *checker) marks() {
 		}
 	}
 	for o := range OutputLink(c.v.cut.Outs) {
+		if c.ended() {
+			return
+		}
 		delta, base := c.v.spends.Get(uint64(o))
 		for _, mark := range [2]uint32{delta, base} {
+			if c.reader && mark != unspendable && mark > c.v.cut.Tx {
+				continue // of a block that this view does not know yet
+			}
 			if mark != 0 && mark != unspendable && !(mark-1 < c.v.cut.Tx && c.v.marks(TxLink(mark-1), o)) {
 				c.problem("spend cell %d: the transaction that it names does not spend it", o)
 			}
@@ -271,6 +330,9 @@ func (c *checker) displaced() {
 		count = count && !b.overwrites
 	}
 	// What is in memory may be in the lines already, from a merge that was cut short: then there is nothing to count.
+	if c.reader {
+		return
+	}
 	survey, _ := c.t.conflict.Survey()
 	if count && c.t.conflict.Len() == 0 && survey.Pairs != uint64(len(pairs)) {
 		c.problem("conflict: it holds %d spenders, %d were displaced", survey.Pairs, len(pairs))
@@ -284,6 +346,9 @@ func (c *checker) blocks() {
 	var b chain.Block
 	for s := range TxsLink(c.v.cut.Txs) {
 		c.step()
+		if c.ended() {
+			return
+		}
 		row := c.t.block(s)
 		hash := c.t.Header(row.Header).Hash()
 		var err error
@@ -348,6 +413,9 @@ func (c *checker) unspent(deep bool) {
 		bits = c.naiveUnspent()
 	}
 	err := c.v.EachUnspent(func(u *Unspent) error {
+		if c.ended() {
+			return c.ctx.Err()
+		}
 		c.Checked["unspent"]++
 		if deep {
 			if w, m := u.Output/64, uint64(1)<<(u.Output%64); bits[w]&m == 0 {
@@ -399,19 +467,10 @@ func (c *checker) naiveUnspent() []uint64 {
 // whether there is one.
 func (c *checker) clearRepeated(b *Block, height uint32, clearBit func(OutputLink)) (found bool) {
 	below := c.v.Down(height - 1)
-	for i := range b.Txs {
-		var buf [8]uint32
-		for _, l := range below.txids.FindAll(buf[:0], (*[32]byte)(c.t.txid(b.FirstTx+TxLink(i))), c.v.cut.Tx) {
-			if !below.Strong(TxLink(l)) {
-				continue
-			}
-			found = true
-			tx := below.Tx(TxLink(l))
-			for n := range tx.Outs {
-				clearBit(tx.FirstOut + OutputLink(n))
-			}
-		}
-	}
+	below.eachRepeated(b, below.Strong, func(o OutputLink, _ TxLink) {
+		clearBit(o)
+		found = true
+	})
 	return found
 }
 

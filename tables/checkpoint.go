@@ -1,9 +1,11 @@
 package tables
 
 import (
+	"encoding/binary"
 	"errors"
 	"sync/atomic"
 
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -21,9 +23,9 @@ import (
 //  3. a manifest with the cut and the old watermarks: the archive is safe from here
 //  4. the indexes, from their watermarks to that cut and never beyond it; conflict before spend, so that no view loses
 //     sight of a spender that is displaced
-//  5. a manifest with the new watermarks
+//  5. a manifest with the new watermarks, in both slots
 //
-// After each manifest the indexes are told that it is durable, and the files that none names any more go.
+// The indexes are told when a manifest is durable, and the files that neither slot names any more go.
 //
 // A failure before 3 leaves the store as durable as it was. A full disk in 4 leaves the deltas in memory and the old
 // watermarks: the archive is safe, the *store.DiskFull is returned, and the next checkpoint merges what this one sealed.
@@ -32,11 +34,13 @@ import (
 
 // Checkpointing is a checkpoint on its way from Begin to End.
 type Checkpointing struct {
-	t    *Tables
-	m    image // of the manifest that Run writes last
-	full error // a full disk, found on the way
-	err  error // what stopped it
-	done atomic.Bool
+	t     *Tables
+	v     View  // of the moment of Begin
+	merge bool  // the indexes, too
+	m     image // of the manifest that Run writes last
+	full  error // a full disk, found on the way
+	err   error // what stopped it
+	done  atomic.Bool
 }
 
 // Checkpoint makes everything up to now durable, and waits for it. Writer only, with no other checkpoint on its way.
@@ -44,8 +48,16 @@ type Checkpointing struct {
 func (t *Tables) Checkpoint() error { return t.checkpoint(false) }
 
 func (t *Tables) checkpoint(closing bool) error {
-	if !t.dirty && t.durable.Load() != nil && t.durable.Load().clean == closing {
-		return t.writable()
+	if err := t.writable(); err != nil {
+		return err
+	}
+	if m := t.durable.Load(); !t.dirty && m != nil && m.level() {
+		if m.clean == closing {
+			return nil
+		}
+		last := *m
+		last.clean = closing
+		return t.fail(t.putManifest(&last))
 	}
 	c, err := t.BeginCheckpoint()
 	if err != nil {
@@ -58,36 +70,57 @@ func (t *Tables) checkpoint(closing bool) error {
 
 // BeginCheckpoint flushes what was appended, takes the cut of now, and sets apart what the indexes will merge. Writer
 // only; the checkpoint before must have ended.
-func (t *Tables) BeginCheckpoint() (*Checkpointing, error) {
+func (t *Tables) BeginCheckpoint() (*Checkpointing, error) { return t.begin(true) }
+
+// BeginCut is BeginCheckpoint without steps 4 and 5: what was archived becomes durable, and the indexes stay where they
+// are. A merge rewrites much of an index however little is new, so it is worth doing when the deltas have become large; a
+// cut costs what was appended. What the deltas hold is read again at the next open.
+func (t *Tables) BeginCut() (*Checkpointing, error) { return t.begin(false) }
+
+func (t *Tables) begin(merge bool) (*Checkpointing, error) {
 	if err := t.writable(); err != nil {
 		return nil, err
 	}
-	c := &Checkpointing{t: t}
+	c := &Checkpointing{t: t, merge: merge}
 	var err error
 	if c.full, err = noRoom(t.compactPending(t.manifest.Preamble().ID)); err != nil {
 		return nil, t.fail(err)
 	}
 	for _, b := range append(t.bodies(), t.pending.body) {
+		if fault.On(fault.CutBeforeFlush) {
+			break
+		}
 		if err := b.Flush(); err != nil {
 			return nil, t.fail(err)
 		}
 	}
-	if err := t.seal(t.cut()); err != nil {
+	if t.states.Sealed() {
+		// Left by a full disk. No log has the states that were set since, so they cannot wait for one checkpoint more.
+		if err := c.note(t.states.MergeSealed()); err != nil {
+			return nil, t.fail(err)
+		}
+	}
+	if err := t.seal(t.cut(), merge); err != nil {
 		return nil, t.fail(err)
 	}
 	c.m = t.image()
 	t.dirty = false // what comes from here on is the next checkpoint's
 	t.refresh()
+	c.v = t.snapshot()
 	return c, nil
 }
 
 // seal sets apart what is in the deltas. What an earlier checkpoint sealed and could not merge is still to be merged, and
 // is left as it is.
-func (t *Tables) seal(c Cut) error {
-	errs := []error{t.headerMap.Seal(c.Headers), t.txMap.Seal(c.Tx)}
-	if !t.states.Sealed() {
+func (t *Tables) seal(c Cut, merge bool) error {
+	var errs []error
+	if !t.states.Sealed() && !fault.On(fault.StateNotSealed) {
 		errs = append(errs, t.states.Seal(uint64(c.Headers), 0))
 	}
+	if !merge {
+		return errors.Join(errs...)
+	}
+	errs = append(errs, t.headerMap.Seal(c.Headers), t.txMap.Seal(c.Tx))
 	if !t.conflict.Sealed() {
 		errs = append(errs, t.conflict.Seal(c.Log))
 	}
@@ -112,6 +145,16 @@ func (c *Checkpointing) run() error {
 	if err := c.note(t.states.MergeSealed()); err != nil {
 		return err
 	}
+	if fault.On(fault.BodiesAfterManifest) {
+		if err := c.writeManifest(); err != nil {
+			return err
+		}
+	}
+	if fault.On(fault.MergeBeforeManifest) {
+		if err := t.spend.MergeSealed(); err != nil {
+			return err
+		}
+	}
 	if err := c.syncBodies(); err != nil {
 		return err
 	}
@@ -120,22 +163,59 @@ func (c *Checkpointing) run() error {
 	if err := c.writeManifest(); err != nil {
 		return err
 	}
+	if !c.merge {
+		return c.lastManifest()
+	}
 	for _, merge := range []func() error{
-		t.headerMap.MergeSealed, t.txMap.MergeSealed, t.mergeConflict, t.spend.MergeSealed,
+		t.headerMap.MergeSealed, t.txMap.MergeSealed, c.mergeConflict, t.spend.MergeSealed,
 	} {
 		if err := merge(); err != nil {
 			return c.note(err)
 		}
 	}
 	c.m.clean = clean && c.full == nil
-	return c.writeManifest()
+	return c.lastManifest()
 }
 
-// mergeConflict merges conflict while no backup copies it.
-func (t *Tables) mergeConflict() error {
-	t.merging.Lock()
-	defer t.merging.Unlock()
-	return t.conflict.MergeSealed()
+// conflictGrowth is how many overflow lines a bucket of conflict may have, on average, before it gets more buckets.
+const conflictGrowth = 4
+
+// mergeConflict merges conflict while no backup copies it. Its lines keep no whole keys, so it grows by being made again
+// from the log, which is seldom and short: pops are few.
+func (c *Checkpointing) mergeConflict() error {
+	m := c.t.conflict
+	c.t.merging.Lock()
+	defer c.t.merging.Unlock()
+	if err := m.MergeSealed(); err != nil {
+		return err
+	}
+	if s := m.Stats(); s.Overflow > conflictGrowth*s.Buckets {
+		return m.Rebuild(2*s.Overflow, c.eachDisplaced)
+	}
+	return nil
+}
+
+// eachDisplaced yields every mark that the pops below a length of the log took off the chain. Where a popped block
+// repeated a txid, all outputs of the earlier transactions are yielded, spent ones too: candidates prove themselves.
+func (c *Checkpointing) eachDisplaced(to uint64, yield func(o, by uint64)) error {
+	add := func(o OutputLink, by TxLink) { yield(uint64(o), uint64(by)) }
+	for i := range int64(to) {
+		rec := binary.LittleEndian.Uint32(c.t.log.At(i*chainWidth, chainWidth))
+		if rec&logPop == 0 {
+			continue
+		}
+		b, ok := c.v.Block(HeaderLink(rec&^logPop) - 1)
+		if !ok {
+			return damage(chainName, "it pops a block that is not archived")
+		}
+		if err := c.t.eachMark(&b, add); err != nil {
+			return err
+		}
+		if b.overwrites {
+			c.v.eachRepeated(&b, func(TxLink) bool { return true }, add)
+		}
+	}
+	return nil
 }
 
 // note keeps a full disk, which does not stop a checkpoint, apart from every other error.
@@ -159,9 +239,15 @@ func noRoom(err error) (full, other error) {
 // syncBodies makes what Begin flushed durable. State cells were synced by their merge.
 func (c *Checkpointing) syncBodies() error {
 	for _, b := range append(c.t.bodies(), c.t.pending.body) {
+		if fault.On(fault.PendingNotSynced) && b == c.t.pending.body {
+			continue
+		}
 		if err := b.SyncFlushed(); err != nil {
 			return err
 		}
+	}
+	if fault.On(fault.FolderNotSynced) {
+		return nil
 	}
 	return c.t.disk.Sync()
 }
@@ -170,10 +256,26 @@ func (c *Checkpointing) syncBodies() error {
 func (c *Checkpointing) writeManifest() error {
 	t := c.t
 	t.indexStates(&c.m)
+	if fault.On(fault.WatermarkBeforeMerge) {
+		c.m.spend.Watermark, c.m.conf.Watermark = c.m.cut.Log, c.m.cut.Log
+	}
 	if err := t.putManifest(&c.m); err != nil {
 		return err
 	}
 	return t.retire()
+}
+
+// lastManifest writes what the checkpoint has come to into both slots, so that should one of them decay the other says
+// the same, and only then removes the pending slab that neither names.
+func (c *Checkpointing) lastManifest() error {
+	c.t.indexStates(&c.m)
+	if err := c.t.putManifest(&c.m); err != nil {
+		return err
+	}
+	if err := c.writeManifest(); err != nil {
+		return err
+	}
+	return c.t.retirePending()
 }
 
 // putManifest writes an image and keeps it as what is durable.
@@ -202,6 +304,12 @@ func (t *Tables) image() image {
 	return image{cut: t.cut(), pendingGen: t.pending.gen, pendingLen: uint64(t.pending.body.Len()), run: t.run}
 }
 
+// level reports whether every index has come as far as the cut.
+func (m *image) level() bool {
+	return m.headerMap.Watermark == uint64(m.cut.Headers) && m.txMap.Watermark == uint64(m.cut.Tx) &&
+		m.spend.Watermark == m.cut.Log && m.conf.Watermark == m.cut.Log
+}
+
 // indexStates fills in where the indexes are.
 func (t *Tables) indexStates(m *image) {
 	m.headerMap, m.txMap = t.headerMap.State(), t.txMap.State()
@@ -210,8 +318,7 @@ func (t *Tables) indexStates(m *image) {
 
 // retire tells the indexes that the states which indexStates took are in a durable manifest.
 func (t *Tables) retire() error {
-	return errors.Join(t.headerMap.Retire(), t.txMap.Retire(), t.conflict.Retire(), t.spend.Retire(), t.states.Retire(),
-		t.retirePending())
+	return errors.Join(t.headerMap.Retire(), t.txMap.Retire(), t.conflict.Retire(), t.spend.Retire(), t.states.Retire())
 }
 
 // Close writes a last checkpoint, marks the store as closed cleanly, and closes every file. Views must not be read any

@@ -72,8 +72,10 @@ func (c *Cut) covers(x *Cut) bool {
 		c.OutSlab >= x.OutSlab && c.InSlab >= x.InSlab && c.Log >= x.Log
 }
 
-// resync makes what lies between a durable cut and the lengths of now durable, by writing it again.
-func (t *Tables) resync(c Cut) error {
+// resync makes what lies between a durable image and the lengths of now durable, by writing it again. The pending slab is
+// opened for that alone: its records are listed when the headers can be found.
+func (t *Tables) resync(m, durable *image) error {
+	c := durable.cut
 	from := []int64{
 		int64(c.Headers) * headerWidth, int64(c.Txs) * txsWidth, int64(c.Tx) * txWidth, int64(c.Ins) * insWidth,
 		samples(c.Outs) * outTxWidth, int64(c.OutSlab), int64(c.InSlab), int64(c.Log) * chainWidth,
@@ -83,7 +85,12 @@ func (t *Tables) resync(c Cut) error {
 			return err
 		}
 	}
-	return t.disk.Sync()
+	slab := spec(pendingFile(m.pendingGen), "slab", 1, reserve.pending)
+	b, err := store.OpenBody(t.disk, slab, t.manifest.Preamble().ID, int64(m.pendingLen))
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.Resync(int64(durable.pendingLen)), b.Close(), t.disk.Sync())
 }
 
 // checkLog walks the log without its marks: does each record continue the chain that those before it made?

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stele/internal/fault"
 	"stele/store"
 	"stele/tables/codec"
 )
@@ -91,7 +92,7 @@ func (t *Tables) applyPop() error {
 		return err
 	}
 	if b.overwrites {
-		t.eachOverwritten(&b, func(o OutputLink, by TxLink) {
+		t.live.eachRepeated(&b, t.live.Strong, func(o OutputLink, by TxLink) {
 			if delta, base := t.spend.View().Get(uint64(o)); delta == uint32(by)+1 || delta == 0 && base == uint32(by)+1 {
 				t.displace(o, by)
 			}
@@ -102,7 +103,11 @@ func (t *Tables) applyPop() error {
 	return nil
 }
 
-func (t *Tables) displace(o OutputLink, by TxLink) { t.conflict.Add(uint64(o), uint64(by)) }
+func (t *Tables) displace(o OutputLink, by TxLink) {
+	if !fault.On(fault.PopKeepsNothing) {
+		t.conflict.Add(uint64(o), uint64(by))
+	}
+}
 
 // eachMark calls f for every output that a block's inputs spend, with the spending transaction.
 func (t *Tables) eachMark(b *Block, f func(OutputLink, TxLink)) error {
@@ -152,7 +157,7 @@ func (t *Tables) markUnspendable(b *Block) error {
 // block b. Such blocks say so in their row; mainnet has two (91,842 and 91,880).
 func (t *Tables) markOverwritten(b *Block) error {
 	if b.overwrites {
-		t.eachOverwritten(b, func(o OutputLink, by TxLink) {
+		t.live.eachRepeated(b, t.live.Strong, func(o OutputLink, by TxLink) {
 			if !t.live.Spent(o) {
 				t.spend.Set(uint64(o), uint32(by)+1)
 			}
@@ -161,16 +166,17 @@ func (t *Tables) markOverwritten(b *Block) error {
 	return nil
 }
 
-// eachOverwritten calls f for every output of a strong transaction below block b whose txid the block repeats.
-func (t *Tables) eachOverwritten(b *Block, f func(o OutputLink, by TxLink)) {
+// eachRepeated calls f for every output of the earlier transactions, among those that are wanted, whose txid a block
+// repeats; by is the transaction that does.
+func (v *View) eachRepeated(b *Block, wanted func(TxLink) bool, f func(o OutputLink, by TxLink)) {
 	var buf [8]uint32
 	for i := range b.Txs {
 		by := b.FirstTx + TxLink(i)
-		for _, old := range t.live.txids.FindAll(buf[:0], (*[32]byte)(t.txid(by)), uint32(by)) {
-			if !t.live.Strong(TxLink(old)) {
+		for _, old := range v.txids.FindAll(buf[:0], (*[32]byte)(v.t.txid(by)), uint32(by)) {
+			if !wanted(TxLink(old)) {
 				continue
 			}
-			tx := t.live.Tx(TxLink(old))
+			tx := v.Tx(TxLink(old))
 			for n := range tx.Outs {
 				f(tx.FirstOut+OutputLink(n), by)
 			}

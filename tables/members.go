@@ -34,7 +34,7 @@ func (m *members) push(l HeaderLink) {
 	switch {
 	case c == len(m.now.chunks):
 		// A new directory, as views may hold the one that append would write into.
-		chunks := make([]*[memberChunk]HeaderLink, c+1, c+1)
+		chunks := make([]*[memberChunk]HeaderLink, c+1)
 		copy(chunks, m.now.chunks)
 		chunks[c] = new([memberChunk]HeaderLink)
 		m.now.chunks = chunks

@@ -128,7 +128,6 @@ func (m *machine) Extend(t *rapid.T) {
 		if len(tx.Ins) == 0 {
 			break
 		}
-		_, txid := tx.Raw()
 		for n := range rapid.IntRange(1, 90).Draw(t, "outs") {
 			script := []byte{0x51, byte(n)}
 			if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
@@ -136,7 +135,7 @@ func (m *machine) Extend(t *rapid.T) {
 			}
 			tx.Outs = append(tx.Outs, chaintest.Output{Value: int64(n), Script: script})
 		}
-		_, txid = tx.Raw()
+		_, txid := tx.Raw()
 		for n, o := range tx.Outs {
 			if o.Script[0] != 0x6a {
 				free = append(free, chaintest.Outpoint{Txid: txid, Vout: uint32(n)})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stele/chain"
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -99,7 +100,7 @@ func (t *Tables) open() error {
 		return err
 	}
 	if live, ok := m.withLive(payload); ok {
-		err := t.openAt(live, m.cut)
+		err := t.openAt(live, m)
 		if !damaged(err) {
 			return err
 		}
@@ -109,7 +110,7 @@ func (t *Tables) open() error {
 		}
 	}
 	t.voidLive() // what lies beyond the manifest is cut now
-	return t.openAt(m, m.cut)
+	return t.openAt(m, m)
 }
 
 // again leaves t as it was before anything but the manifest and the live record was opened.
@@ -121,8 +122,9 @@ func (t *Tables) again() error {
 	return err
 }
 
-// openAt opens the store at the cut of an image, of which everything up to the durable cut is covered by a manifest.
-func (t *Tables) openAt(m image, durable Cut) error {
+// openAt opens the store at the cut of an image, of which everything up to that of the durable one is covered by a
+// manifest.
+func (t *Tables) openAt(m, durable image) error {
 	pre := t.manifest.Preamble()
 	if err := t.openFiles(pre, &m); err != nil {
 		return err
@@ -130,8 +132,8 @@ func (t *Tables) openAt(m image, durable Cut) error {
 	if err := t.readIntervals(m.cut); err != nil {
 		return err
 	}
-	if m.cut != durable {
-		if err := errors.Join(t.checkLog(m.cut), t.resync(durable)); err != nil {
+	if m.cut != durable.cut {
+		if err := errors.Join(t.checkLog(m.cut), t.resync(&m, &durable)); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func (t *Tables) openAt(m image, durable Cut) error {
 // adopt writes the manifest that was found again, with its clean flag off: from here on the newest manifest is one that
 // this process wrote and synced, the older slot is the one that a torn write may hit, and merges may rely on its cut.
 func (t *Tables) adopt(m image) error {
-	if !t.disk.ReadOnly() {
+	if !t.disk.ReadOnly() && !fault.On(fault.AdoptNotRewritten) {
 		var err error
 		if t.run, err = newRun(); err != nil {
 			return err
@@ -225,7 +227,14 @@ func (t *Tables) derive(m *image) error {
 		return err
 	}
 	t.refresh()
-	return t.replay(c, min(m.spend.Watermark, m.conf.Watermark))
+	mark := min(m.spend.Watermark, m.conf.Watermark)
+	if fault.On(fault.ReplayFromHigher) {
+		mark = max(m.spend.Watermark, m.conf.Watermark)
+	}
+	if fault.On(fault.ReplayFromCut) {
+		mark = c.Log
+	}
+	return t.replay(c, mark)
 }
 
 // archive leaves of a cut what the archived blocks add up to.

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"stele/chain"
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -24,8 +25,8 @@ type pending struct {
 	body  *store.Body
 	gen   uint32
 	at    map[chain.Hash]pendingPlace
-	bytes int64 // of the records that count
-	old   string
+	bytes int64    // of the records that count
+	old   []string // files of earlier generations that a manifest may still name
 }
 
 // pendingPlace is where a pending block stands.
@@ -181,7 +182,8 @@ func (t *Tables) compactPending(id [16]byte) error {
 	if err != nil {
 		return err
 	}
-	next := pending{body: body, gen: p.gen + 1, at: make(map[chain.Hash]pendingPlace, len(p.at)), old: pendingFile(p.gen)}
+	next := pending{body: body, gen: p.gen + 1, at: make(map[chain.Hash]pendingPlace, len(p.at))}
+	next.old = append(p.old, pendingFile(p.gen))
 	for hash, at := range p.at {
 		size := int(at.size) + pendingHead
 		if err := body.Reserve(int64(size)); err != nil {
@@ -202,15 +204,19 @@ func (t *Tables) compactPending(id [16]byte) error {
 		return err
 	}
 	*p = next
+	if fault.On(fault.RetireBeforeManifest) {
+		return t.retirePending()
+	}
 	return nil
 }
 
-// retirePending removes the generation before this one, once no manifest names it any more.
+// retirePending removes the generations before this one, once no manifest names them any more.
 func (t *Tables) retirePending() error {
-	name := t.pending.old
-	if name == "" {
-		return nil
+	for len(t.pending.old) > 0 {
+		if err := t.disk.Remove(t.pending.old[0]); err != nil {
+			return err
+		}
+		t.pending.old = t.pending.old[1:]
 	}
-	t.pending.old = ""
-	return t.disk.Remove(name)
+	return nil
 }

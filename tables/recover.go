@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stele/hashmap"
+	"stele/internal/fault"
 	"stele/store"
 )
 
@@ -40,16 +41,21 @@ func (t *Tables) openIndexes(pre store.Preamble, m *image) (err error) {
 	conflict := hashmap.MultimapSpec{
 		Name: confName, Reserve: reserve.conflict, Mixed: true, Secret: pre.Secret, // output numbers are not uniform
 	}
-	if t.conflict, err = hashmap.OpenMultimap(t.disk, pre.ID, conflict, m.conf); err != nil {
+	t.conflict, err = hashmap.OpenMultimap(t.disk, pre.ID, conflict, m.conf)
+	var ahead *hashmap.Ahead
+	switch {
+	case errors.As(err, &ahead):
+	case err != nil:
 		return err
-	}
-	if t.conflict.MergingTo() > m.cut.Log {
+	case t.conflict.MergingTo() <= m.cut.Log:
+		return nil
+	default:
 		if err := t.conflict.Close(); err != nil {
 			return err
 		}
-		m.conf = hashmap.State{}
-		t.conflict, err = hashmap.OpenMultimap(t.disk, pre.ID, conflict, m.conf)
 	}
+	m.conf = hashmap.State{}
+	t.conflict, err = hashmap.OpenMultimap(t.disk, pre.ID, conflict, m.conf)
 	return err
 }
 
@@ -71,7 +77,9 @@ func (t *Tables) forget(m *image) error {
 // openMap opens a map of 32-byte keys of which the first uniform bits are so; random places its window.
 func (t *Tables) openMap(pre store.Preamble, name string, uniform int, random uint64, rows hashmap.Rows, st *hashmap.State,
 ) (*hashmap.Map, error) {
-	s := hashmap.Spec{Name: name, UniformBits: uniform, Window: hashmap.DrawWindow(uniform, random)}
+	s := hashmap.Spec{
+		Name: name, UniformBits: uniform, Window: hashmap.DrawWindow(uniform, random), MergeBytes: t.options.MergeBytes,
+	}
 	m, err := hashmap.OpenMap(t.disk, pre.ID, s, rows, *st)
 	var ahead *hashmap.Ahead
 	if errors.As(err, &ahead) {
@@ -86,7 +94,7 @@ func (t *Tables) openCells(pre store.Preamble, name string, reserve int64, st *h
 ) (*hashmap.Cells, error) {
 	s := hashmap.CellsSpec{Name: name, Reserve: reserve}
 	c, err := hashmap.OpenCells(t.disk, pre.ID, s, *st)
-	if err != nil || c.MergingTo() <= mark {
+	if err != nil || c.MergingTo() <= mark || fault.On(fault.MergeBeforeManifest) {
 		return c, err
 	}
 	if err := c.Close(); err != nil {
@@ -111,14 +119,35 @@ func (t *Tables) markBytes() int64 {
 // refillCheck is how many rows or records are entered between two looks at the memory that they take.
 const refillCheck = 1 << 14
 
+// logCheck is how many records of the log are replayed between two notes of progress: blocks, with thousands of marks.
+const logCheck = 64
+
+// tell tells how far an opening has come.
+func (t *Tables) tell(index string, done, total uint64) {
+	if t.options.Progress != nil {
+		t.options.Progress(index, done, total)
+	}
+}
+
 // refill enters the rows from a map's watermark to the cut into its delta, and merges whenever the budget is used up:
 // the adopted manifest covers all of them. A merge that finds no room leaves them in memory.
 func (t *Tables) refill(m *hashmap.Map, from uint64, to uint32) error {
+	name := txName
+	if m == t.headerMap {
+		name = headerName
+	}
+	if fault.On(fault.RefillFromCut) {
+		from = uint64(to)
+	}
 	for l := from; l < uint64(to); l++ {
 		if err := m.Insert(uint32(l)); err != nil {
 			return err
 		}
-		if l%refillCheck != 0 || t.disk.ReadOnly() {
+		if l%refillCheck != 0 {
+			continue
+		}
+		t.tell(name, l, uint64(to))
+		if t.disk.ReadOnly() {
 			continue
 		}
 		if _, bytes := m.Pending(); bytes > t.options.DeltaBytes {
@@ -138,7 +167,8 @@ func (t *Tables) catchUp(err error) error {
 }
 
 // replay rebuilds the chain from the log, and the spend and conflict deltas from where the lower of their watermarks
-// left off; what the log says before it is in their files. Both are merged whenever the budget is used up.
+// left off; what the log says before it is in their files. Whenever the budget is used up they are merged, each only
+// where the replay has passed its own watermark: before that, its file is ahead of what the delta says.
 func (t *Tables) replay(c Cut, mark uint64) error {
 	for i := range c.Log {
 		rec := binary.LittleEndian.Uint32(t.log.At(int64(i)*chainWidth, chainWidth))
@@ -149,11 +179,21 @@ func (t *Tables) replay(c Cut, mark uint64) error {
 		if err := t.replayRecord(l, rec&logPop != 0, i >= mark); err != nil {
 			return err
 		}
+		if i%logCheck == 0 {
+			t.tell(chainName, i, c.Log)
+		}
 		if i < mark || t.disk.ReadOnly() || t.markBytes() <= t.options.DeltaBytes {
 			continue
 		}
-		if err := t.catchUp(errors.Join(t.conflict.Merge(i+1), t.spend.Merge(c.Outs, i+1))); err != nil {
-			return err
+		if i+1 >= t.conflict.Stats().Watermark {
+			if err := t.catchUp(t.conflict.Merge(i + 1)); err != nil {
+				return err
+			}
+		}
+		if i+1 >= t.spend.Stats().Watermark {
+			if err := t.catchUp(t.spend.Merge(c.Outs, i+1)); err != nil {
+				return err
+			}
 		}
 	}
 	if t.members.now.n == 0 {

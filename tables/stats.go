@@ -36,7 +36,9 @@ func (t *Tables) Stats() []TableStats {
 		cellStats(stateName, uint64(c.Headers), durable.mark.Watermark),
 	}
 	m := t.conflict.Stats()
+	t.merging.Lock()                 // a checkpoint beside may be at it
 	survey, _ := t.conflict.Survey() // what is wrong with it is for Check to say
+	t.merging.Unlock()
 	return append(all, TableStats{
 		Name: confName, Rows: survey.Pairs + uint64(m.Delta), HeadBytes: uint64(m.Bytes), Buckets: m.State.Buckets,
 		Load: survey.Load, ProbeMean: survey.LinesMean, ProbeMax: survey.LinesMax,

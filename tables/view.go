@@ -173,20 +173,37 @@ func (v *View) spentBy(o OutputLink) (TxLink, bool) {
 	if delta == 0 && base == 0 {
 		return 0, false // nothing ever marked it, so nothing was displaced
 	}
-	var buf [8]uint64
-	for _, by := range v.t.conflict.View().All(buf[:0], uint64(o)) {
-		if l := TxLink(by); v.Strong(l) && v.marks(l, o) {
-			return l, true
-		}
-	}
-	return 0, false
+	return v.displacedBy(o)
 }
 
-// marks proves a candidate of conflict: transaction l spends output o, or repeats the txid of the one that owns it.
-func (v *View) marks(l TxLink, o OutputLink) bool {
-	if _, ok := v.inputOf(l, o); ok {
-		return true
+// displacedBy looks among the spenders that were displaced from the cell of output o for one in the view's chain. Each
+// candidate proves itself: it spends o, or else it repeats the txid of the transaction that owns o.
+func (v *View) displacedBy(o OutputLink) (TxLink, bool) {
+	var buf [8]uint64
+	repeat, ok := NoTx, false
+	for _, by := range v.t.conflict.View().All(buf[:0], uint64(o)) {
+		l := TxLink(by)
+		if !v.Strong(l) {
+			continue
+		}
+		if _, spends := v.inputOf(l, o); spends {
+			return l, true
+		}
+		if v.repeats(l, o) {
+			repeat, ok = l, true
+		}
 	}
+	return repeat, ok
+}
+
+// marks reports whether transaction l can have marked output o.
+func (v *View) marks(l TxLink, o OutputLink) bool {
+	_, ok := v.inputOf(l, o)
+	return ok || v.repeats(l, o)
+}
+
+// repeats reports whether transaction l has the txid of an earlier one that owns output o.
+func (v *View) repeats(l TxLink, o OutputLink) bool {
 	owner, _ := v.OutputTx(o)
 	return owner < l && *v.t.txid(owner) == *v.t.txid(l)
 }

@@ -11,7 +11,8 @@ import (
 	"stele/tables"
 )
 
-// checkVerb proves the store.
+// checkVerb proves the store. One that another process has open is proved by that process's readers' view, beside its
+// writer: every row and link, and that the indexes lead to each of them, but not the lines of the indexes by themselves.
 func (a *app) checkVerb() *cobra.Command {
 	var deep bool
 	c := &cobra.Command{
@@ -35,7 +36,14 @@ type checkDocument struct {
 
 func (a *app) check(t *tables.Tables, deep bool) error {
 	bar := a.meter("check", "rows")
-	r, err := t.Check(deep, func(done, total uint64) { bar.update(reading{done: done, total: total}) })
+	progress := func(done, total uint64) { bar.update(reading{done: done, total: total}) }
+	var r tables.CheckReport
+	var err error
+	if a.desk == nil {
+		r, err = t.Check(deep, progress)
+	} else {
+		r, err = t.View().Check(a.ctx, deep, progress)
+	}
 	bar.close()
 	if err != nil {
 		return err
@@ -50,7 +58,7 @@ func (a *app) check(t *tables.Tables, deep bool) error {
 			return err
 		}
 		f := damagedStore(fmt.Sprintf("%s has %d problems, the first: %s", a.archive(), len(r.Problems), r.Problems[0]))
-		f.shown = true
+		f.shown, f.todo = true, "try stele rebuild and check again; what is wrong then only a backup or a new import mends"
 		return f
 	}
 	return a.answer(checkDocument{OK: true, Checked: r.Checked}, func(w io.Writer) {

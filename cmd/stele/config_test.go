@@ -103,11 +103,11 @@ func TestUnknownVariable(t *testing.T) {
 }
 
 func TestPlatformFolder(t *testing.T) {
-	home := func() (string, error) { return filepath.FromSlash("/home/x"), nil }
+	home := func() (string, error) { return filepath.FromSlash("/users/x"), nil }
 	env := func(name string) string { return map[string]string{"LOCALAPPDATA": "local"}[name] }
 	for system, want := range map[string]string{
-		"linux":   "/home/x/.stele",
-		"darwin":  "/home/x/Library/Application Support/Stele",
+		"linux":   "/users/x/.stele",
+		"darwin":  "/users/x/Library/Application Support/Stele",
 		"windows": "local/Stele",
 	} {
 		if got, err := platformFolder(system, env, home); err != nil || got != filepath.FromSlash(want) {
@@ -123,12 +123,14 @@ func TestPlatformFolder(t *testing.T) {
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]uint64{
 		"0": 0, "123": 123, "1K": 1 << 10, "512m": 512 << 20, "8G": 8 << 30, "8GiB": 8 << 30, "8GB": 8 << 30, "2T": 2 << 40,
+		"17B": 17, "1k": 1 << 10, "64Mi": 64 << 20, "8gib": 8 << 30, "007K": 7 << 10, "8388607T": 8388607 << 40,
 	} {
 		if n, ok := parseSize(text); !ok || n != want {
 			t.Errorf("%s is %d, %v", text, n, ok)
 		}
 	}
-	for _, text := range []string{"", "G", "-1", "1.5G", "1X", "1GG", "99999999999T", "18446744073709551616", "i", "iB"} {
+	for _, text := range []string{"", "G", "-1", "1.5G", "1X", "1GG", "99999999999T", "18446744073709551616", "i", "iB",
+		"5I", "5iB", "5BB", "5MK", "5IM", "5MIIB", "+1M", "1 G", " 1G", "1G ", "0x10", "1e9", "1_0", "8388608T"} {
 		if n, ok := parseSize(text); ok {
 			t.Errorf("%q is %d", text, n)
 		}

@@ -87,8 +87,11 @@ func (a *app) demoIn(t *tables.Tables, blocks io.Reader, began time.Time) error 
 	defer stop()
 	o := node.ImportOptions{Paths: []string{"-"}, Stdin: blocks, StopHeight: -1, Threads: a.conf.threads}
 	r, err := node.Import(ctx, t, o)
-	if err != nil || r.Interrupted {
+	if err != nil {
 		return err
+	}
+	if r.Interrupted {
+		return a.answer(&demoDocument{Import: r, NotVerified: notVerified}, func(w io.Writer) { writeImport(w, r) })
 	}
 	r.Stages = append([]node.Stage{{Name: "create", Seconds: created.Seconds()}}, r.Stages...)
 	r.Seconds += created.Seconds()

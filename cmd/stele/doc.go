@@ -15,6 +15,7 @@
 //   - run.go, failure.go: one run, and how errors become lines and exit codes
 //   - settings.go, config.go: default < file < environment < flag
 //   - open.go: which folder is the store, and how it is opened
+//   - ask.go: a verb on a store that another process has; desk.go: that process answers it
 //   - logs.go, progress.go: standard error
 //   - one file a verb, named as the verb; parse.go and text.go help them
 //
@@ -29,11 +30,17 @@
 //
 // A lookup opens the store for reading, under a shared lock: many may run at a time. A store that was not closed
 // cleanly needs recovery, so there the lookup opens it as its owner, which recovers, answers, and closes it cleanly; on
-// a medium that cannot be written that is a failure. A store with an owner is in use.
+// a medium that cannot be written that is a failure.
+//
+// A store with an owner is asked for through the owner's socket (package owner). The request is the verb with its flags
+// and arguments; the owner's desk runs it as a program of its own, whose lookups find the owner's readers' view instead
+// of opening a store, and whose streams are the asking process's. What only the writer may do is handed to it as an
+// errand, between two blocks. The answer is buffered here as any other, so an owner that ends in the middle of it costs
+// a second try and nothing else.
 //
 // # Signals
 //
-// import and demo take SIGINT and SIGTERM: the block in hand is finished, a checkpoint written, the exit code is 0. A
-// second signal ends the process at once. Every other verb has nothing to finish and is ended by the first one. In each
-// case the next start recovers.
+// import and demo take SIGINT and SIGTERM: the block in hand is finished, a checkpoint written, the exit code is 0.
+// backup and restore remove what they made and exit 1. A second signal ends the process at once. Every other verb has
+// nothing to finish and is ended by the first one, with its request at the owner. In each case the next start recovers.
 package main

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -32,6 +33,7 @@ type failure struct {
 	code              int
 	what, where, todo string
 	shown             bool // the verb's own document tells it already
+	told              bool // the owner of the store has said everything: nothing is to be added
 }
 
 func (f *failure) Error() string {
@@ -69,7 +71,8 @@ func notFound(what, why string) *failure {
 }
 
 func damagedStore(where string) *failure {
-	return &failure{code: codeDamaged, what: "store damaged", where: where, todo: "move the folder away and import again"}
+	todo := "move the folder away, and restore a backup or import again"
+	return &failure{code: codeDamaged, what: "store damaged", where: where, todo: todo}
 }
 
 func fullDisk(where string) *failure {
@@ -122,7 +125,11 @@ func explainStore(err error, folder string) *failure {
 		return &failure{code: codeInUse, what: "data folder in use", where: fmt.Sprintf("%s by %v", used.Dir, used.Owner),
 			todo: "wait until it ends or name another --datadir"}
 	case errors.As(err, &damaged):
-		return damagedStore(inFolder(folder, damaged.Name) + " " + damaged.What)
+		f := damagedStore(inFolder(folder, damaged.Name) + " " + damaged.What)
+		if index := indexOf(damaged.Name); index != "" {
+			f.todo = "make it again from the rows with: stele rebuild " + index
+		}
+		return f
 	case errors.As(err, &full):
 		return fullDisk(fmt.Sprintf("%s needs %d more bytes", inFolder(folder, full.Name), full.Need))
 	case errors.As(err, &foreign):
@@ -137,6 +144,15 @@ func explainStore(err error, folder string) *failure {
 		return failed("store fault", where, faultAdvice(err))
 	}
 	return nil
+}
+
+// indexOf returns the index that a file belongs to and that can be made again, or nothing.
+func indexOf(file string) string {
+	name, kind, _ := strings.Cut(file, ".")
+	if slices.Contains(indexes, name) && kind != "" {
+		return name
+	}
+	return ""
 }
 
 // inFolder completes the name of a store's file; errors about folders name them in full.

@@ -82,10 +82,13 @@ var wrongLines = []struct {
 	{[]string{"info", "more"}, "too many"},
 	{[]string{"version", "more"}, "too many"},
 	{[]string{"run"}, "unknown verb"}, // verbs to come are not there
-	{[]string{"backup", "dir"}, "unknown verb"},
-	{[]string{"restore", "dir"}, "unknown verb"},
-	{[]string{"rebuild"}, "unknown verb"},
-	{[]string{"bench", "all"}, "unknown verb"},
+	{[]string{"backup"}, "DIR"},
+	{[]string{"backup", "a", "b"}, "too many"},
+	{[]string{"restore"}, "DIR"},
+	{[]string{"restore", "a", "b"}, "too many"},
+	{[]string{"rebuild", "ins"}, "none of header, tx, spend, conflict"},
+	{[]string{"rebuild", "tx", "state"}, "state"},
+	{[]string{"bench", "nothing"}, "unknown experiment"},
 }
 
 func TestUsage(t *testing.T) {
@@ -274,6 +277,22 @@ func TestUnclean(t *testing.T) {
 	for range 2 { // the first one recovers
 		for _, args := range lookups {
 			stele(append([]string{"--datadir", dir}, args...)...).want(t, codeOK)
+		}
+	}
+}
+
+// TestLookupsWriteNothing compares the bytes of a clean store before and after lookups.
+func TestLookupsWriteNothing(t *testing.T) {
+	dir := makeStore(t)
+	for _, args := range lookups {
+		stele(append([]string{"--datadir", dir}, args...)...).want(t, codeOK)
+	}
+	if names := entries(t, filepath.Join(dir, "archive")); len(names) != len(imported.files) {
+		t.Errorf("the files are %v", names)
+	}
+	for name, was := range imported.files {
+		if is, err := os.ReadFile(filepath.Join(dir, "archive", name)); err != nil || !bytes.Equal(is, was) {
+			t.Errorf("%s was changed (%v)", name, err)
 		}
 	}
 }

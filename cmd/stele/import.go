@@ -28,7 +28,9 @@ func (a *app) importVerb() *cobra.Command {
 		Short: "archive block files, folders of blk*.dat, or - for standard input",
 		Args:  atLeastOne("import", "PATH"),
 		RunE: a.verb(func(cmd *cobra.Command, args []string) error {
-			o := node.ImportOptions{Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads}
+			o := node.ImportOptions{
+				Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads, Memory: int64(a.conf.memory),
+			}
 			if cmd.Flags().Changed("stop-height") {
 				o.StopHeight = int64(stop)
 			}
@@ -57,7 +59,9 @@ func readable(paths []string) error {
 }
 
 func (a *app) importBlocks(o node.ImportOptions) error {
-	return a.own("import", true, func(t *tables.Tables) error {
+	desk := a.newDesk()
+	o.Between = desk.between
+	return a.claim(claim{verb: "import", create: true, desk: desk}, func(t *tables.Tables) error {
 		ctx, stop := a.interruptible()
 		defer stop()
 		a.log.Warn().Msg("not verified yet: " + notVerified)

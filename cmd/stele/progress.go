@@ -15,6 +15,9 @@ import (
 // logEvery is the time between two lines of progress where no bar is shown.
 const logEvery = 10 * time.Second
 
+// relayEvery is the time between two readings that are sent to another process.
+const relayEvery = 100 * time.Millisecond
+
 // reading is how far long work has come. A total of zero is not known; what work does not count is zero.
 type reading struct {
 	stage       string
@@ -39,11 +42,13 @@ type meter struct {
 	bars   *mpb.Progress // nil: log lines
 	bar    *mpb.Bar
 	below  io.Writer // the sink's writer before the bars
+
+	relay func(unit string, r reading) // shows the readings elsewhere; nil: here
 }
 
 // meter starts to show the progress of a verb.
 func (a *app) meter(stage, unit string) *meter {
-	m := &meter{app: a, unit: unit, now: time.Now}
+	m := &meter{app: a, unit: unit, now: time.Now, relay: a.relay}
 	m.last.stage = stage
 	m.start = m.now()
 	m.logged = m.start
@@ -69,6 +74,13 @@ func (m *meter) update(r reading) {
 	}
 	m.last = r
 	m.mu.Unlock()
+	if m.relay != nil {
+		if now.Sub(m.logged) >= relayEvery {
+			m.logged = now
+			m.relay(m.unit, r)
+		}
+		return
+	}
 	if m.bar != nil {
 		m.bar.SetTotal(int64(r.total), false)
 		m.bar.SetCurrent(int64(min(r.done, max(r.total, 1)-1))) // a bar that is full would end

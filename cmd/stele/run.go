@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,11 +37,16 @@ type app struct {
 	sink   *sink
 	log    zerolog.Logger
 	exit   func(code int) // ends the process at once
+
+	ctx   context.Context              // of the request that this run answers, or of the process
+	call  call                         // the verb that was reached
+	desk  *desk                        // this run answers another process, from the desk's store; nil: it does not
+	relay func(unit string, r reading) // shows progress to that process
 }
 
 // run is the program: it does what the arguments say and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, log: zerolog.Nop(), exit: os.Exit}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, log: zerolog.Nop(), exit: os.Exit, ctx: context.Background()}
 	a.sink = &sink{w: stderr}
 	a.json = asksJSON(args)
 	defer func() {
@@ -83,6 +89,10 @@ func (a *app) end(err error) int {
 		err = misused("", "wrong arguments", err.Error()) // cobra's own
 	}
 	f = explain(err, a.archive())
+	if f.told {
+		_ = a.flush()
+		return f.code
+	}
 	if f.shown {
 		_ = a.flush()
 	} else if a.json {
@@ -120,8 +130,8 @@ func guarded(f func() error) (err error) {
 	return store.Guard(f)
 }
 
-// panicPlace finds the line that panicked in a stack: the first one of this module below the last panic listed, which is
-// the one that happened first.
+// panicPlace finds the line that panicked in a stack: the first one of this module below the last panic listed, which
+// is the one that happened first.
 func panicPlace(stack []byte) string {
 	lines := strings.Split(string(stack), "\n")
 	place, below := "an unknown place", false
@@ -167,6 +177,10 @@ func (a *app) answer(doc any, text func(w io.Writer)) error {
 func (a *app) verb(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.ran = true
+		a.call = call{cmd, args}
+		if a.desk != nil { // the configuration is the owner's
+			return store.Guard(func() error { return f(cmd, args) })
+		}
 		l, err := loadConfig(a.file, os.Environ(), cmd.Flags())
 		if err != nil {
 			return err
@@ -205,7 +219,8 @@ func (a *app) root() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	root.AddCommand(
 		a.demoVerb(), a.importVerb(), a.txVerb(), a.spenderVerb(), a.blockVerb(), a.headerVerb(), a.utxoVerb(),
-		a.infoVerb(), a.checkVerb(), a.checkpointVerb(), a.configVerb(), a.versionVerb(),
+		a.infoVerb(), a.checkVerb(), a.checkpointVerb(), a.backupVerb(), a.restoreVerb(), a.rebuildVerb(),
+		a.benchVerb(), a.benchChildVerb(), a.configVerb(), a.versionVerb(),
 	)
 	root.SetHelpCommand(a.helpVerb())
 	root.InitDefaultCompletionCmd()

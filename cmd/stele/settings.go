@@ -177,18 +177,18 @@ func checkMemory(c *config, value string) error {
 	return nil
 }
 
-// parseSize reads a number of bytes with an optional K, M, G or T (powers of 1024; "iB" and "B" may follow).
+// parseSize reads a number of bytes with an optional K, M, G or T (powers of 1024; "B" or "iB" may follow), in either
+// case.
 func parseSize(s string) (uint64, bool) {
-	s = strings.TrimSuffix(strings.ToUpper(s), "B")
-	s = strings.TrimSuffix(s, "I")
-	shift := 0
-	if s != "" {
-		if i := strings.IndexByte("KMGT", s[len(s)-1]); i >= 0 {
-			shift, s = 10*(i+1), s[:len(s)-1]
-		}
+	s = strings.ToUpper(s)
+	digits := strings.TrimRight(s, "KMGTIB")
+	unit := strings.TrimSuffix(s[len(digits):], "B")
+	if len(unit) == 2 {
+		unit = strings.TrimSuffix(unit, "I")
 	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || bits.Len64(n)+shift > 63 {
+	shift, ok := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[unit]
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if !ok || err != nil || bits.Len64(n)+shift > 63 {
 		return 0, false
 	}
 	return n << shift, true

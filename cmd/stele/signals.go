@@ -36,3 +36,20 @@ func (a *app) interruptible() (ctx context.Context, stop func()) {
 		cancel()
 	}
 }
+
+// stoppable lets the first SIGINT or SIGTERM end the context of a run that has something to clean up; a second one ends
+// the process. stop ends the watch.
+func (a *app) stoppable() (stop func()) {
+	ctx, stop := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	a.ctx = ctx
+	return stop
+}
+
+// stopped tells of work that a signal ended.
+func (a *app) stopped(what string, err error) error {
+	if a.ctx.Err() != nil {
+		return failed(what+" stopped", "by a signal", "nothing is left of it; run the same command again")
+	}
+	return err
+}

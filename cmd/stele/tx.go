@@ -80,7 +80,7 @@ func writeTx(w io.Writer, tx *esplora.Tx, tip uint32) {
 			continue
 		}
 		point := fmt.Sprintf("%v:%d", in.Txid, in.Vout)
-		ins.row(strconv.Itoa(i), point, esplora.Amount(in.Prevout.Value).String(), owner(in.Prevout))
+		ins.row(strconv.Itoa(i), point, esplora.Amount(in.Prevout.Value).String(), payee(in.Prevout))
 	}
 	ins.write(w)
 
@@ -88,13 +88,13 @@ func writeTx(w io.Writer, tx *esplora.Tx, tip uint32) {
 	outs := table{gap: 2, lead: "  ", right: "rr"}
 	for i := range tx.Vout {
 		o := &tx.Vout[i]
-		outs.row(strconv.Itoa(i), esplora.Amount(o.Value).String(), owner(o))
+		outs.row(strconv.Itoa(i), esplora.Amount(o.Value).String(), payee(o))
 	}
 	outs.write(w)
 }
 
-// owner is whom an output pays, as far as a line can tell.
-func owner(o *esplora.Output) string {
+// payee is whom an output pays, as far as a line can tell.
+func payee(o *esplora.Output) string {
 	if o.Address != "" {
 		return o.Type + " " + o.Address
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -102,7 +104,7 @@ func (a *app) utxoStatsVerb() *cobra.Command {
 }
 
 func (a *app) utxoStats(v *tables.View, kind string) error {
-	stats, hash, err := hashSet(v, kind, runtime.GOMAXPROCS(0))
+	stats, hash, err := hashSet(a.ctx, v, kind, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return err
 	}
@@ -131,14 +133,16 @@ func (a *app) utxoStats(v *tables.View, kind string) error {
 	})
 }
 
-// hashSet counts the unspent outputs of a view's chain and hashes them, on several goroutines where the hash allows.
-func hashSet(v *tables.View, kind string, threads int) (stats utxo.Stats, hash chain.Hash, err error) {
+// hashSet counts the unspent outputs of a view's chain and hashes them, on several goroutines where the hash allows. It
+// ends early when ctx does.
+func hashSet(ctx context.Context, v *tables.View, kind string, threads int,
+) (stats utxo.Stats, hash chain.Hash, err error) {
 	if kind == hashSerialized3 {
-		return serialized3(v, threads)
+		return serialized3(ctx, v, threads)
 	}
 	parts := make([]utxo.Stats, threads)
 	hashes := make([]*utxo.MuHash, threads)
-	err = eachBlock(v, threads, func(worker int) func(tables.TxLink) error {
+	err = eachBlock(ctx, v, threads, func(worker int) func(tables.TxLink) error {
 		if kind == hashMuHash {
 			hashes[worker] = utxo.NewMuHash()
 		}
@@ -172,9 +176,9 @@ func setCoin(c *utxo.Coin, u *tables.Unspent) {
 
 // serialized3 hashes the set in the order of its txids. Memory is bounded by 4 bytes for each transaction with an
 // unspent output, and 16 bytes for each of one 256th of them on each goroutine that sorts.
-func serialized3(v *tables.View, threads int) (stats utxo.Stats, hash chain.Hash, err error) {
+func serialized3(ctx context.Context, v *tables.View, threads int) (stats utxo.Stats, hash chain.Hash, err error) {
 	buckets := make([][256][]tables.TxLink, threads) // by the first byte of the txid, for each goroutine that finds them
-	err = eachBlock(v, threads, func(worker int) func(tables.TxLink) error {
+	err = eachBlock(ctx, v, threads, func(worker int) func(tables.TxLink) error {
 		return func(l tables.TxLink) error {
 			unspent := false
 			err := v.EachUnspentOf(l, func(*tables.Unspent) error {
@@ -201,7 +205,7 @@ func serialized3(v *tables.View, threads int) (stats utxo.Stats, hash chain.Hash
 	h := utxo.NewSerialized3()
 	var c utxo.Coin
 	for bucket, err := range inOrder(256, threads, sorted) {
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return stats, hash, err
 		}
 		for _, l := range bucket {
@@ -264,6 +268,9 @@ func inOrder[T any](n, threads int, f func(int) (T, error)) iter.Seq2[T, error] 
 				start(i + threads)
 			}
 			if !yield(r.value, r.err) {
+				for later := i + 1; later < min(n, i+1+threads); later++ {
+					<-results[later] // nothing may read the view any more when its reader has gone
+				}
 				return
 			}
 		}
@@ -274,8 +281,9 @@ func inOrder[T any](n, threads int, f func(int) (T, error)) iter.Seq2[T, error] 
 const blockRun = 64
 
 // eachBlock calls, on several goroutines, what start returned for the goroutine with every transaction of the view's
-// chain. Runs of blocks are handed out in order; the first error ends them all.
-func eachBlock(v *tables.View, threads int, start func(worker int) func(tables.TxLink) error) error {
+// chain. Runs of blocks are handed out in order; the first error ends them all, and so does the end of ctx.
+func eachBlock(ctx context.Context, v *tables.View, threads int, start func(worker int) func(tables.TxLink) error,
+) error {
 	_, tip := v.Tip()
 	var next atomic.Uint64
 	var failed atomic.Bool
@@ -286,6 +294,9 @@ func eachBlock(v *tables.View, threads int, start func(worker int) func(tables.T
 		wg.Go(func() {
 			errs[i] = guarded(func() error {
 				for !failed.Load() {
+					if err := ctx.Err(); err != nil {
+						return err
+					}
 					from := next.Add(blockRun) - blockRun
 					if from > uint64(tip) {
 						return nil

@@ -259,7 +259,8 @@ func TestVersionHelpCompletion(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	help := stele("help").want(t, codeOK).out
-	const verbs = "demo import tx spender block header utxo info check checkpoint version config completion help"
+	const verbs = "demo import tx spender block header utxo info check checkpoint backup restore rebuild version " +
+		"config completion help"
 	for verb := range strings.FieldsSeq(verbs) {
 		tells(t, help, "\n  "+verb+" ")
 	}

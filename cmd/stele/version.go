@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,21 +28,33 @@ func (a *app) versionVerb() *cobra.Command {
 		Short: "the program's version and the format of its stores",
 		Args:  exactly("version"),
 		RunE: func(*cobra.Command, []string) error {
-			doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version()}
-			doc.System = runtime.GOOS + "/" + runtime.GOARCH
-			if info, ok := debug.ReadBuildInfo(); ok {
-				if info.Main.Version != "" {
-					doc.Version = info.Main.Version
-				}
-				for _, s := range info.Settings {
-					if s.Key == "vcs.revision" {
-						doc.Commit = s.Value
-					}
-				}
-			}
+			doc := versionOf()
 			return a.answer(doc, func(w io.Writer) {
 				fmt.Fprintf(w, "stele %s, store format %d, %s, %s\n", doc.Version, doc.Format, doc.Go, doc.System)
 			})
 		},
 	}
+}
+
+// versionOf describes this program.
+func versionOf() versionDocument {
+	doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version()}
+	doc.System = runtime.GOOS + "/" + runtime.GOARCH
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" {
+			doc.Version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				doc.Commit = s.Value
+			}
+		}
+	}
+	return doc
+}
+
+// programVersion is what two processes compare before one answers the other.
+func programVersion() string {
+	doc := versionOf()
+	return strings.TrimSpace(fmt.Sprintf("%s format %d %s", doc.Version, doc.Format, doc.Commit))
 }

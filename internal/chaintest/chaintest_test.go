@@ -9,7 +9,10 @@ import (
 // TestBlocksDecode holds what is made against the decoder: it must read back the same ids, and re-encode the bytes.
 func TestBlocksDecode(t *testing.T) {
 	b := Genesis().Next(1)
-	spend := &Tx{Version: 2, Ins: []Outpoint{{Txid: b.Txids[0]}}, Outs: []Output{{Value: 1, Script: []byte{0x6a}}}, Witness: true}
+	spend := &Tx{
+		Version: 2, Ins: []Outpoint{{Txid: b.Txids[0]}}, Witness: true,
+		Outs: []Output{{Value: 1, Script: []byte{0x6a}}},
+	}
 	b = b.Next(1, spend)
 	var d chain.Block
 	if err := d.Decode(b.Raw); err != nil {

@@ -236,8 +236,32 @@ func (d *Disk) LoseWriteback() {
 	}
 }
 
-// OpenLive implements store.LiveDisk.
-func (d *Disk) OpenLive() (store.LiveRecord, error) { return d.mem.OpenLive() }
+// OpenLive implements store.LiveDisk. A power cut loses the record, a kill does not.
+func (d *Disk) OpenLive() (store.LiveRecord, error) {
+	r, err := d.mem.OpenLive()
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return liveRecord{r, d}, nil
+}
+
+// liveRecord is the heap twin's, until the disk stops: who is dead notes nothing.
+type liveRecord struct {
+	store.LiveRecord
+	d *Disk
+}
+
+func (l liveRecord) Store(payload []byte) {
+	if !l.d.Stopped() {
+		l.LiveRecord.Store(payload)
+	}
+}
+
+func (l liveRecord) Void() {
+	if !l.d.Stopped() {
+		l.LiveRecord.Void()
+	}
+}
 
 // ReadOnly implements store.Disk.
 func (d *Disk) ReadOnly() bool { return d.mem.ReadOnly() }

@@ -25,7 +25,7 @@ func (n *node) live() []byte { return n.file.Mapping().Bytes()[:n.file.Size()] }
 func (n *node) mark(from, to int64, cut bool) {
 	for s := from / Sector; s*Sector < to; s++ {
 		n.dirty.add(s)
-		if cut {
+		if cut && s*Sector >= from { // of the sector that the cut goes through, the part before it stays
 			n.cut.add(s)
 		}
 	}
@@ -141,22 +141,27 @@ func (f *file) Allocate(size int64) error {
 
 // WriteAt implements store.File.
 func (f *file) WriteAt(p []byte, off int64) error {
-	return f.write(store.OpWrite, f.File.WriteAt, 1, p, off)
+	return f.write(store.OpWrite, f.File.WriteAt, p, off)
 }
 
 // Rewrite implements store.File.
 func (f *file) Rewrite(p []byte, off int64) error {
-	return f.write(store.OpRewrite, f.File.Rewrite, 8, p, off)
+	return f.write(store.OpRewrite, f.File.Rewrite, p, off)
 }
 
-// write writes p, or where the disk stops at this operation the first bytes of it, in whole units.
-func (f *file) write(op store.Op, inner func([]byte, int64) error, unit int, p []byte, off int64) error {
+// page is what the system copies into its cache as a whole: a killed process leaves a write torn between two of them.
+const page = 4096
+
+// write writes p, or where the disk stops at this operation the first pages of it.
+func (f *file) write(op store.Op, inner func([]byte, int64) error, p []byte, off int64) error {
 	last, err := f.d.begin(op, f.Name())
 	switch {
 	case err != nil && !last:
 		return err
 	case err != nil:
-		p = p[:f.d.r.IntN(len(p)/unit+1)*unit]
+		pages := (off+int64(len(p))-1)/page - off/page + 1
+		done := off/page*page + int64(f.d.r.IntN(int(pages)+1))*page
+		p = p[:max(0, min(done-off, int64(len(p))))]
 	}
 	if other := inner(p, off); other != nil {
 		return join(err, other)

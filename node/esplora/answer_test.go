@@ -140,8 +140,8 @@ func TestUnspent(t *testing.T) {
 	}
 }
 
-// TestRegtest answers for every transaction of a chain with segwit and taproot, which Core made: blocks and spenders are
-// what Core says, and every coinbase claims what the fees add up to.
+// TestRegtest answers for every transaction of a chain with segwit and taproot, which Core made: blocks and spenders
+// are what Core says, and every coinbase claims what the fees add up to.
 func TestRegtest(t *testing.T) {
 	var want struct {
 		Blocks []struct {

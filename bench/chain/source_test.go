@@ -1,0 +1,315 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+
+	wire "stele/chain"
+	"stele/node"
+	"stele/store"
+	"stele/tables"
+	"stele/validate"
+)
+
+// small has warm-up, fan-outs and full blocks in a megabyte or two.
+var small = Options{Seed: 7, Blocks: 160, Txs: 60}
+
+func source(tb testing.TB, o Options) *Source {
+	tb.Helper()
+	g, err := New(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+func stream(tb testing.TB, o Options) []byte {
+	tb.Helper()
+	b, err := io.ReadAll(NewReader(source(tb, o)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// The same options make the same bytes, other seeds others, and a longer chain begins like a shorter one.
+func TestSourceDeterministic(t *testing.T) {
+	a := stream(t, small)
+	if !bytes.Equal(a, stream(t, small)) {
+		t.Fatal("two chains of the same options differ")
+	}
+	longer, other := small, small
+	longer.Blocks++
+	other.Seed++
+	if b := stream(t, longer); len(b) == len(a) || !bytes.HasPrefix(b, a) {
+		t.Fatal("a chain of one more block does not begin like the one without it")
+	}
+	if bytes.Equal(a, stream(t, other)) {
+		t.Fatal("the seed makes no difference")
+	}
+}
+
+// What Write writes is what Reader reads, and every Place holds the block of its height.
+func TestFile(t *testing.T) {
+	f, err := Write(filepath.Join(t.TempDir(), "chain.blk"), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	g := source(t, small)
+	var b Block
+	for h := uint32(1); h <= small.Blocks; h++ {
+		if !g.Next(&b) || b.Height != h {
+			t.Fatalf("block %d is missing", h)
+		}
+		rec, err := f.Record(h)
+		if err != nil || !bytes.Equal(rec[RecordHead:], b.Raw) || f.Places[h-1].Coinbase != b.Coinbase {
+			t.Fatalf("the record of height %d is not its block (%v)", h, err)
+		}
+		all = append(all, rec...)
+	}
+	if !bytes.Equal(all, stream(t, small)) {
+		t.Fatal("the reader's bytes differ from the file's")
+	}
+	if f.Stats != g.Stats() {
+		t.Fatalf("the file counts %+v, the source %+v", f.Stats, g.Stats())
+	}
+	if f.Size() != int64(len(all)) {
+		t.Errorf("the file has %d bytes, it says %d", len(all), f.Size())
+	}
+	end := f.Places[41].Off + int64(f.Places[41].Len)
+	for bytes, want := range map[int64]uint32{0: 0, end: 42, end - 1: 41, 1 << 40: small.Blocks} {
+		if h := f.HeightAt(bytes); h != want {
+			t.Errorf("%d bytes reach height %d, not %d", bytes, h, want)
+		}
+	}
+}
+
+// An import takes every block of the chain.
+func TestImport(t *testing.T) {
+	for _, o := range []Options{small, {Seed: 1, Blocks: 400}, {Seed: 2, Blocks: 110, Txs: MaxTxs}} {
+		d := store.NewMemDisk()
+		d.SetReserveCap(64 << 20)
+		ta, err := tables.Create(d, wire.Regtest(), tables.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := source(t, o)
+		r, err := node.Import(context.Background(), ta, node.ImportOptions{
+			Paths: []string{"-"}, Stdin: NewReader(g), StopHeight: -1,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Rejected) != 0 || r.Tip.Height != o.Blocks || r.Tip.Hash != g.tip || r.Blocks != uint64(o.Blocks) {
+			t.Fatalf("%+v: tip %d %v, %d blocks, rejected %v", o, r.Tip.Height, r.Tip.Hash, r.Blocks, r.Rejected)
+		}
+		if s := g.Stats(); r.Txs != s.Txs+s.FanOuts+s.Coinbases || r.WireBytes != s.Bytes {
+			t.Fatalf("%+v: the import counts %d transactions and %d bytes, the source %+v", o, r.Txs, r.WireBytes, s)
+		}
+		if err := ta.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ledger follows a chain and knows what may be spent.
+type ledger struct {
+	t       *testing.T
+	b       wire.Block
+	txids   []wire.Hash
+	outputs map[outpoint]held
+	height  uint32
+	parent  wire.Header
+}
+
+type outpoint struct {
+	txid wire.Hash
+	vout uint32
+}
+
+type held struct {
+	value    int64
+	height   uint32
+	coinbase bool
+}
+
+// Values, maturity, lock times, heights, commitments, weights and headers hold, judged from the bytes alone.
+func TestRules(t *testing.T) {
+	l := &ledger{t: t, outputs: map[outpoint]held{}}
+	h, err := wire.ParseHeader(wire.Regtest().GenesisBlock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.parent = h
+	g := source(t, small)
+	var b Block
+	for g.Next(&b) {
+		l.height = b.Height
+		l.block(b.Raw)
+	}
+}
+
+func (l *ledger) block(raw []byte) {
+	t := l.t
+	if err := l.b.Decode(raw); err != nil {
+		t.Fatal(err)
+	}
+	h := l.b.Header
+	if h.Prev != l.parent.Hash() || h.Time <= l.parent.Time {
+		t.Fatalf("height %d does not follow its parent", l.height)
+	}
+	hash := h.Hash()
+	if v := validate.ProofOfWork(wire.Regtest(), h.Bits, &hash); !v.OK() {
+		t.Fatalf("height %d: %v", l.height, v)
+	}
+	if v := validate.Weight(&l.b); !v.OK() {
+		t.Fatalf("height %d: %v", l.height, v)
+	}
+	l.parent = h
+	l.txids = l.b.Txids(l.txids)
+	fees := int64(0)
+	for tx := 1; tx < len(l.b.Txs); tx++ {
+		fees += l.transaction(tx)
+	}
+	l.coinbase(fees)
+}
+
+// transaction takes what it spends, gives what it makes, and returns the fee.
+func (l *ledger) transaction(tx int) (fee int64) {
+	x := &l.b.Txs[tx]
+	for i := range int(x.Ins) {
+		in := &l.b.Ins[int(x.FirstIn)+i]
+		txid, vout := l.b.Outpoint(int(x.FirstIn) + i)
+		o, ok := l.outputs[outpoint{*txid, vout}]
+		if !ok || o.coinbase && l.height-o.height < 100 {
+			l.t.Fatalf("height %d: transaction %d may not spend %v:%d", l.height, tx, *txid, vout)
+		}
+		delete(l.outputs, outpoint{*txid, vout})
+		fee += o.value
+		if in.Items != 2 {
+			l.t.Fatalf("height %d: transaction %d has a witness of %d items", l.height, tx, in.Items)
+		}
+		l.signature(l.b.Bytes(l.b.Items[in.FirstItem]))
+	}
+	if x.LockTime >= l.height {
+		l.t.Fatalf("height %d: transaction %d is not final", l.height, tx)
+	}
+	l.give(tx)
+	for i := range x.Outs {
+		fee -= l.b.Outs[x.FirstOut+i].Value
+	}
+	if fee < 0 {
+		l.t.Fatalf("height %d: transaction %d makes money", l.height, tx)
+	}
+	return fee
+}
+
+// signature asks the parser of btcd, which is strict about DER and about the ranges of both numbers.
+func (l *ledger) signature(sig []byte) {
+	if _, err := ecdsa.ParseDERSignature(sig[:len(sig)-1]); err != nil || sig[len(sig)-1] != 1 || len(sig) > 72 {
+		l.t.Fatalf("height %d: signature %x: %v", l.height, sig, err)
+	}
+}
+
+func (l *ledger) give(tx int) {
+	x := &l.b.Txs[tx]
+	for i := range x.Outs {
+		l.outputs[outpoint{l.txids[tx], i}] = held{l.b.Outs[x.FirstOut+i].Value, l.height, tx == 0}
+	}
+}
+
+func (l *ledger) coinbase(fees int64) {
+	x := &l.b.Txs[0]
+	script := l.b.Bytes(l.b.Ins[0].Script)
+	if n := scriptNumber(script); n != l.height {
+		l.t.Fatalf("the coinbase of height %d names %d: %x", l.height, n, script)
+	}
+	if v := l.b.Outs[0].Value; v != validate.Subsidy(wire.Regtest(), l.height)+fees {
+		l.t.Fatalf("the coinbase of height %d takes %d, with fees of %d", l.height, v, fees)
+	}
+	wtxids := l.b.Wtxids(nil)
+	wtxids[0] = wire.Hash{}
+	root, _ := wire.MerkleRoot(wtxids)
+	reserved := l.b.Bytes(l.b.Items[l.b.Ins[0].FirstItem])
+	want := wire.DoubleSHA256(append(root[:], reserved...))
+	out := l.b.Bytes(l.b.Outs[x.FirstOut+x.Outs-1].Script)
+	if !bytes.Equal(out, append([]byte{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed}, want[:]...)) {
+		l.t.Fatalf("height %d: %x is no commitment to the witnesses", l.height, out)
+	}
+	l.give(0)
+}
+
+// scriptNumber is the number that a script pushes first: OP_1 to OP_16, or bytes.
+func scriptNumber(s []byte) (n uint32) {
+	if s[0] > 0x50 {
+		return uint32(s[0]) - 0x50
+	}
+	for i := range int(s[0]) {
+		n |= uint32(s[1+i]) << (8 * i)
+	}
+	return n
+}
+
+// The averages are the stated ones, within what chance does to some ten thousand transactions.
+func TestStatistics(t *testing.T) {
+	g := source(t, Options{Seed: 3, Blocks: 400, Txs: 200})
+	var b Block
+	for g.Next(&b) {
+	}
+	s := g.Stats()
+	txs, ins := float64(s.Txs), float64(s.Ins)
+	for _, x := range []struct {
+		what           string
+		have, low, top float64
+	}{
+		{"transactions", txs, 40_000, 60_000},
+		{"inputs a transaction", ins / txs, 2.35, 2.45},
+		{"outputs a transaction", float64(s.Outs) / txs, 2.65, 2.75},
+		{"share of inputs that spend their own block", float64(s.Own) / ins, 0.05, 0.15},
+		{"share of inputs that spend a far older block", float64(s.Old) / ins, 0.005, 0.10},
+		{"bytes a transaction", float64(s.Bytes) / txs, 430, 480},
+	} {
+		if x.have < x.low || x.have > x.top {
+			t.Errorf("%s: %.3f, expected %.3f to %.3f", x.what, x.have, x.low, x.top)
+		}
+	}
+}
+
+// A full block of the size that was asked for costs no memory but for what the pool grows by.
+func TestSourceAllocatesNothing(t *testing.T) {
+	g := source(t, Options{Seed: 1, Blocks: 300, Txs: 200})
+	var b Block
+	for range 200 {
+		g.Next(&b)
+	}
+	if n := testing.AllocsPerRun(20, func() { g.Next(&b) }); n > 1 {
+		t.Errorf("%v allocations a block", n)
+	}
+}
+
+func TestOptionsBounded(t *testing.T) {
+	for _, o := range []Options{{Blocks: MaxBlocks + 1}, {Txs: MaxTxs + 1}, {Txs: -1}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
+// BenchmarkSource makes blocks of nearly a megabyte.
+func BenchmarkSource(b *testing.B) {
+	g := source(b, Options{Seed: 1, Blocks: MaxBlocks, Txs: 2_000})
+	var x Block
+	for range 200 {
+		g.Next(&x)
+	}
+	b.SetBytes(int64(len(x.Raw)))
+	for b.Loop() {
+		g.Next(&x)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package bench
+
+import "os"
+
+func loadAverage() Number { return None }
+
+func cpuModel() string { return "unknown processor" }
+
+func pageBytes() Number { return None }
+
+func dropCache(*os.File) error { return nil }
