@@ -11,7 +11,7 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // Where wire and we differ, by intent, on bytes that fit below wire's caps (4,000,000 bytes of scripts in a
@@ -39,12 +39,12 @@ func seedBlocks(f *testing.F) (seeds [][]byte) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	blocks := testdata.Split(f, file)
+	blocks := realdata.Split(f, file)
 	seeds = append(seeds, blocks[0], blocks[170], encode(smallBlock(), true), encode(smallBlock(), false))
-	if dir, ok := testdata.Dir(); ok {
+	if dir, ok := realdata.Dir(); ok {
 		for _, name := range []string{"signet/blocks/31500.blk.gz", "testnet4/blocks/40000.blk.gz"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				seeds = append(seeds, testdata.Read(f, name))
+				seeds = append(seeds, realdata.Read(f, name))
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // timed are the blocks that decode times are stated for: 0.3, 1.0 and 1.8 MB.
@@ -25,7 +25,7 @@ var timed = []struct{ name, net, height string }{
 // wire.
 func BenchmarkDecode(b *testing.B) {
 	for _, block := range timed {
-		raw := testdata.Read(b, block.net, "blocks", block.height+".blk.gz")
+		raw := realdata.Read(b, block.net, "blocks", block.height+".blk.gz")
 		b.Run(block.name+"/reused", func(b *testing.B) {
 			var blk chain.Block
 			measure(b, raw, func() error { return blk.Decode(raw) })
@@ -42,7 +42,7 @@ func BenchmarkDecode(b *testing.B) {
 // BenchmarkTxids hashes every transaction, against wire's own TxHash over a parsed block.
 func BenchmarkTxids(b *testing.B) {
 	for _, block := range timed {
-		raw := testdata.Read(b, block.net, "blocks", block.height+".blk.gz")
+		raw := realdata.Read(b, block.net, "blocks", block.height+".blk.gz")
 		b.Run(block.name+"/chain", func(b *testing.B) {
 			var blk chain.Block
 			if err := blk.Decode(raw); err != nil {
@@ -72,7 +72,7 @@ func BenchmarkTxids(b *testing.B) {
 // BenchmarkEncode writes a block from its parsed fields into a buffer that is kept.
 func BenchmarkEncode(b *testing.B) {
 	for _, block := range timed {
-		raw := testdata.Read(b, block.net, "blocks", block.height+".blk.gz")
+		raw := realdata.Read(b, block.net, "blocks", block.height+".blk.gz")
 		b.Run(block.name, func(b *testing.B) {
 			var blk chain.Block
 			if err := blk.Decode(raw); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // listed is a row of the table of blocks in the data folder's README. Its figures come from other software than ours.
@@ -34,7 +34,7 @@ func readListed(t *testing.T) map[string]listed {
 		}
 		return n
 	}
-	_, table, found := strings.Cut(string(testdata.Read(t, "README.md")), "\n| net | height |")
+	_, table, found := strings.Cut(string(realdata.Read(t, "README.md")), "\n| net | height |")
 	if !found {
 		t.Fatal("README: no table of blocks")
 	}
@@ -62,7 +62,7 @@ func TestBlockFiles(t *testing.T) {
 	var b chain.Block
 	met := 0
 	for _, net := range []string{"mainnet", "testnet3", "testnet4", "signet"} {
-		files, err := filepath.Glob(filepath.Join(testdata.Path(t, net, "blocks"), "*.blk.gz"))
+		files, err := filepath.Glob(filepath.Join(realdata.Path(t, net, "blocks"), "*.blk.gz"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", net, len(files), err)
 		}
@@ -74,7 +74,7 @@ func TestBlockFiles(t *testing.T) {
 				continue
 			}
 			met++
-			raw := testdata.Read(t, net, "blocks", height+".blk.gz")
+			raw := realdata.Read(t, net, "blocks", height+".blk.gz")
 			if err := b.Decode(raw); err != nil {
 				t.Errorf("%s %s: %v", net, height, err)
 				continue
@@ -150,7 +150,7 @@ func TestMainnetStart(t *testing.T) {
 	var work chain.Work
 	var txids []chain.Hash
 	txs, spends := 0, 0
-	blocks := testdata.Split(t, file)
+	blocks := realdata.Split(t, file)
 	for height, raw := range blocks {
 		if err := b.Decode(raw); err != nil {
 			t.Fatalf("block %d: %v", height, err)
@@ -191,14 +191,14 @@ func TestRealTransactions(t *testing.T) {
 		return raw
 	}
 	t.Run("33,970-byte tapscript", func(t *testing.T) {
-		b := decodeAlone(t, testdata.Read(t, "txs", "7393096d_998of999_tapscript.raw.gz"))
+		b := decodeAlone(t, realdata.Read(t, "txs", "7393096d_998of999_tapscript.raw.gz"))
 		txid := b.Txids(nil)[0].String()
 		if script := b.Items[len(b.Items)-2]; !strings.HasPrefix(txid, "7393096d97bfee86") || script.Len != 33_970 {
 			t.Errorf("tx %s with a script of %d bytes", txid, script.Len)
 		}
 	})
 	t.Run("5,569 inputs", func(t *testing.T) {
-		b := decodeAlone(t, testdata.Read(t, "txs", "bb41a757_megatx_5569_inputs.bin.bz2"))
+		b := decodeAlone(t, realdata.Read(t, "txs", "bb41a757_megatx_5569_inputs.bin.bz2"))
 		txid := b.Txids(nil)[0].String()
 		if !strings.HasPrefix(txid, "bb41a757") || len(b.Ins) != 5569 || len(b.Raw) != 999_657 {
 			t.Errorf("tx %s with %d inputs, %d bytes", txid, len(b.Ins), len(b.Raw))
@@ -206,7 +206,7 @@ func TestRealTransactions(t *testing.T) {
 	})
 	t.Run("many inputs", func(t *testing.T) {
 		// A transaction of another coin: its first part reads as one of ours, and all that follows is left over.
-		raw := unhex(testdata.Read(t, "txs", "btcd_many_inputs_tx.hex.gz"))
+		raw := unhex(realdata.Read(t, "txs", "btcd_many_inputs_tx.hex.gz"))
 		var b chain.Block
 		refused(t, "whole", &b, b.DecodeTx(raw), len(raw), "bytes after the transaction")
 		if b := decodeAlone(t, raw[:3682]); len(b.Ins) != 89 {
@@ -214,18 +214,18 @@ func TestRealTransactions(t *testing.T) {
 		}
 	})
 	t.Run("a536e7f6", func(t *testing.T) {
-		b := decodeAlone(t, unhex(testdata.Read(t, "txs", "a536e7f6.hex.gz")))
+		b := decodeAlone(t, unhex(realdata.Read(t, "txs", "a536e7f6.hex.gz")))
 		if txid := b.Txids(nil)[0].String(); !strings.HasPrefix(txid, "a536e7f6") {
 			t.Errorf("txid %s", txid)
 		}
 	})
 	t.Run("bcoin", func(t *testing.T) {
 		for i := 1; i <= 10; i++ {
-			decodeAlone(t, testdata.Read(t, "txs", "bcoin", "tx"+strconv.Itoa(i)+".raw"))
+			decodeAlone(t, realdata.Read(t, "txs", "bcoin", "tx"+strconv.Itoa(i)+".raw"))
 		}
 	})
 	t.Run("mempool sample", func(t *testing.T) {
-		lines := strings.Fields(string(testdata.Read(t, "txs", "sob2024_mempool_sample.jsonl.gz")))
+		lines := strings.Fields(string(realdata.Read(t, "txs", "sob2024_mempool_sample.jsonl.gz")))
 		inputs := 0
 		for _, line := range lines {
 			var tx struct{ Txid, Raw string }
@@ -269,7 +269,7 @@ func decodeAlone(t *testing.T, raw []byte) *chain.Block {
 
 // TestRealTruncation cuts the smallest real segwit block at every byte.
 func TestRealTruncation(t *testing.T) {
-	raw := testdata.Read(t, "signet", "blocks", "31500.blk.gz")
+	raw := realdata.Read(t, "signet", "blocks", "31500.blk.gz")
 	var b chain.Block
 	for n := range raw {
 		if err := b.Decode(raw[:n:n]); err == nil {
@@ -283,10 +283,10 @@ func TestRealTruncation(t *testing.T) {
 
 // TestMutatedBlock: the header, hash and merkle root are those of block 116928; only the repeated end tells.
 func TestMutatedBlock(t *testing.T) {
-	file := testdata.Read(t, "invalid", "cve-2012-2459_mainnet_116928_dup_last_2.blk")
+	file := realdata.Read(t, "invalid", "cve-2012-2459_mainnet_116928_dup_last_2.blk")
 	raw := file
 	if bytes.HasPrefix(file, mainnet.Magic[:]) {
-		raw = testdata.Split(t, file)[0]
+		raw = realdata.Split(t, file)[0]
 	}
 	var b chain.Block
 	if err := b.Decode(raw); err != nil {
@@ -304,7 +304,7 @@ func TestMutatedBlock(t *testing.T) {
 
 // TestNonCanonicalBlock is the block of btcd's full block tests that spells its transaction count in nine bytes.
 func TestNonCanonicalBlock(t *testing.T) {
-	for _, line := range bytes.Split(testdata.Read(t, "chains", "btcd_fullblocktests.jsonl.gz"), []byte("\n")) {
+	for _, line := range bytes.Split(realdata.Read(t, "chains", "btcd_fullblocktests.jsonl.gz"), []byte("\n")) {
 		var row struct{ Name, Type, Raw string }
 		if len(line) == 0 {
 			continue
@@ -337,7 +337,7 @@ func TestModuleBlocks(t *testing.T) {
 		"0000000000000000001602407ac49862a7bca9d00f7f402db20b7be2f5de59d2",
 		"00000000000000000021868c2cefc52a480d173c849412fe81c4e5ab806f94ab",
 	} {
-		raw, err := os.ReadFile(testdata.Module(t, "github.com/btcsuite/btcd/wire/v2", "testdata/block-"+hash+".blk"))
+		raw, err := os.ReadFile(realdata.Module(t, "github.com/btcsuite/btcd/wire/v2", "testdata/block-"+hash+".blk"))
 		if err != nil {
 			t.Fatal(err)
 		}

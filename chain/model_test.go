@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 // The model is a block as plain objects with an encoder of its own, written from the protocol's description and
 // sharing no code with the package. What it holds is what a decode must give.

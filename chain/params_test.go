@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 var networks = []func() *chain.Params{chain.Main, chain.Testnet3, chain.Testnet4, chain.Signet, chain.Regtest}
@@ -143,7 +143,7 @@ func TestSignetMagic(t *testing.T) {
 // TestKnownBlocks finds the blocks that the parameters name among real headers: the exceptions of BIP30 are where
 // they are said to be, and minimum chain work lies below what the chain had at the assumed-valid height.
 func TestKnownBlocks(t *testing.T) {
-	raw := testdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
+	raw := realdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
 	p := chain.Main()
 	for _, named := range append(append([]chain.HeightHash{}, p.BIP30Exceptions...), p.BIP30Overwritten...) {
 		h, err := chain.ParseHeader(raw[int(named.Height)*chain.HeaderSize:])

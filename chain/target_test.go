@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // TestCompactVectors are those of Core's arith_uint256 unit test (bignum_SetCompact).
@@ -107,7 +107,7 @@ func (e *epoch) bits(t *testing.T) uint32 {
 
 func readEpochs(t *testing.T) (epochs []epoch) {
 	t.Helper()
-	if err := json.Unmarshal(testdata.Read(t, "headers", "mainnet_epoch_time_mtp_bits.json"), &epochs); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "headers", "mainnet_epoch_time_mtp_bits.json"), &epochs); err != nil {
 		t.Fatal(err)
 	}
 	return epochs
@@ -158,7 +158,7 @@ func TestChainStates(t *testing.T) {
 		Before, After state
 		Header        struct{ Bits uint32 }
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(testdata.Read(t, "mainnet", "raito_chainstate.json"))))
+	decoder := json.NewDecoder(strings.NewReader(string(realdata.Read(t, "mainnet", "raito_chainstate.json"))))
 	if err := decoder.Decode(&steps); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ type checkpoint struct {
 
 func readCheckpoints(t *testing.T, name string) (points []checkpoint) {
 	t.Helper()
-	lines := strings.Fields(string(testdata.Read(t, "headers", name)))
+	lines := strings.Fields(string(realdata.Read(t, "headers", name)))
 	for _, line := range lines {
 		raw, err := base64.RawStdEncoding.DecodeString(line)
 		if err != nil || len(raw) != 96 {
@@ -268,7 +268,7 @@ func meetsOwnTarget(t *testing.T, p checkpoint) {
 
 // TestRetargetArithmetic repeats the 49 retargets of the first 100,000 headers by MulUint32 and DivUint32.
 func TestRetargetArithmetic(t *testing.T) {
-	raw := testdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
+	raw := realdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
 	header := func(height int) chain.Header {
 		h, err := chain.ParseHeader(raw[height*chain.HeaderSize:])
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/store"
 	"stele/tables"
 )
@@ -238,8 +238,8 @@ var loadCore = sync.OnceValue(func() *coreChain { return new(coreChain) })
 func core(t *testing.T) *coreChain {
 	t.Helper()
 	c := loadCore()
-	blocks := testdata.Blocks(t, "core_regtest", "chain.blk.gz")
-	raw := testdata.Read(t, "core_regtest", "expected.json.gz")
+	blocks := realdata.Blocks(t, "core_regtest", "chain.blk.gz")
+	raw := realdata.Read(t, "core_regtest", "expected.json.gz")
 	if c.tip != nil {
 		return c
 	}

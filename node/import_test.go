@@ -14,7 +14,7 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/node/blockfile"
 	"stele/store"
 )
@@ -139,8 +139,8 @@ func TestOneBlockAnImport(t *testing.T) {
 
 func reorgSample(t *testing.T) (main [][]byte, a3, a4, a5 []byte) {
 	t.Helper()
-	one := func(name string) []byte { return testdata.Blocks(t, "chains", "btcd_reorg", name)[0] }
-	main = testdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk")
+	one := func(name string) []byte { return realdata.Blocks(t, "chains", "btcd_reorg", name)[0] }
+	main = realdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk")
 	return main, one("blk_3A.blk"), one("blk_4A.blk"), one("blk_5A.blk")
 }
 

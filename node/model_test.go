@@ -16,13 +16,12 @@ import (
 
 // naive is the header tree as plain as it can be: every question walks.
 type naive struct {
-	parent  []int // -1: genesis
-	work    []chain.Work
-	body    []bool
-	bad     []bool
-	order   []int // when it became complete, 0: it is not
-	clock   int
-	genesis int
+	parent []int // -1: genesis
+	work   []chain.Work
+	body   []bool
+	bad    []bool
+	order  []int // when it became complete, 0: it is not
+	clock  int
 }
 
 func (n *naive) add(parent int, work chain.Work) {

@@ -26,7 +26,6 @@ type crashManifest struct {
 	text    []byte // what the body holds, as far as the latest payload says
 	durable []byte // payload of the last Write that returned; nil: none
 	trying  []byte // of the one under way
-	failed  bool
 }
 
 var crashPreamble = store.Preamble{Format: 7, Network: [4]byte{1, 2, 3, 4}, ID: [16]byte{9}, Secret: [16]byte{8}}

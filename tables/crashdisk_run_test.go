@@ -56,7 +56,6 @@ type crashRun struct {
 	last   bool // life, in which nothing goes wrong
 	broken bool // a sync failed, or the disk was full in the wrong place: errors are in order
 	full   bool // the disk was told to be full at some allocation
-	err    error
 	trace  []string
 }
 

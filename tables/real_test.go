@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/store"
 	"stele/tables/codec"
 )
@@ -16,14 +16,14 @@ import (
 // wire bytes back, the outputs and prevouts of every transaction, and the sizes that the decoder computed.
 func TestRealBlocks(t *testing.T) {
 	for _, net := range []string{"mainnet", "testnet3", "testnet4", "signet"} {
-		paths, err := filepath.Glob(filepath.Join(testdata.Path(t, net, "blocks"), "*.blk.gz"))
+		paths, err := filepath.Glob(filepath.Join(realdata.Path(t, net, "blocks"), "*.blk.gz"))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no blocks of %s: %v", net, err)
 		}
 		for _, path := range paths {
 			name := net + "/" + strings.TrimSuffix(filepath.Base(path), ".blk.gz")
 			t.Run(name, func(t *testing.T) {
-				archiveReal(t, testdata.Read(t, net, "blocks", filepath.Base(path)))
+				archiveReal(t, realdata.Read(t, net, "blocks", filepath.Base(path)))
 			})
 		}
 	}

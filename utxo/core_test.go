@@ -10,7 +10,7 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // What Core reported about its own regtest chain.
@@ -34,7 +34,7 @@ type coreStats struct {
 func answers(t *testing.T) coreAnswers {
 	t.Helper()
 	var a coreAnswers
-	if err := json.Unmarshal(testdata.Read(t, "core_regtest", "expected.json.gz"), &a); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "core_regtest", "expected.json.gz"), &a); err != nil {
 		t.Fatal(err)
 	}
 	if len(a.Marks) != 42 || a.Final.Height != 415 || len(a.Chain) != 416 {
@@ -70,7 +70,7 @@ func (want *coreStats) check(t *testing.T, set []Coin) {
 
 func TestCoreSnapshot(t *testing.T) {
 	want := answers(t)
-	set := snapshot(t, testdata.Read(t, "core_regtest", "utxo_snapshot_415.dat"), want.Final.BestBlock)
+	set := snapshot(t, realdata.Read(t, "core_regtest", "utxo_snapshot_415.dat"), want.Final.BestBlock)
 	want.Final.check(t, set)
 }
 
@@ -96,7 +96,7 @@ func TestCoreChain(t *testing.T) {
 	}
 	want.Final.check(t, set.sorted())
 
-	snap := snapshot(t, testdata.Read(t, "core_regtest", "utxo_snapshot_415.dat"), want.Final.BestBlock)
+	snap := snapshot(t, realdata.Read(t, "core_regtest", "utxo_snapshot_415.dat"), want.Final.BestBlock)
 	back := NewMuHash()
 	for i := range snap {
 		back.Add(&snap[i])
@@ -117,7 +117,7 @@ func bestChain(t *testing.T, want coreAnswers) []*chain.Block {
 		t.Fatal(err)
 	}
 	byHash[want.Chain[0].Hash] = genesis
-	for _, raw := range testdata.Blocks(t, "core_regtest", "chain.blk.gz") {
+	for _, raw := range realdata.Blocks(t, "core_regtest", "chain.blk.gz") {
 		b := new(chain.Block)
 		if err := b.Decode(raw); err != nil {
 			t.Fatal(err)

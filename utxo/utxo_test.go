@@ -12,10 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 // Core's unit tests (src/test/crypto_tests.cpp, test_framework/crypto/muhash.py)
 // use 32-byte data of one small number.

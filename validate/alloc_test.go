@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // TestPassingAllocatesNothing: header and block rules, on real full blocks and on a transaction of very many
@@ -20,7 +20,7 @@ func TestPassingAllocatesNothing(t *testing.T) {
 	// The first has a transaction of thousands of inputs.
 	for _, name := range []string{"367891", "709632", "800000"} {
 		var b chain.Block
-		if err := b.Decode(testdata.Read(t, "mainnet", "blocks", name+".blk.gz")); err != nil {
+		if err := b.Decode(realdata.Read(t, "mainnet", "blocks", name+".blk.gz")); err != nil {
 			t.Fatal(err)
 		}
 		txids := b.Txids(nil)

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // BenchmarkCheck judges real blocks of 1.0, 1.4 and 1.6 MB by themselves; the merkle root is most of it.
 func BenchmarkCheck(b *testing.B) {
 	for _, name := range []string{"367891", "413567", "709632", "800000"} {
 		var block chain.Block
-		if err := block.Decode(testdata.Read(b, "mainnet", "blocks", name+".blk.gz")); err != nil {
+		if err := block.Decode(realdata.Read(b, "mainnet", "blocks", name+".blk.gz")); err != nil {
 			b.Fatal(err)
 		}
 		txids := block.Txids(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/btcsuite/btcd/txscript/v2"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // node is a header of a tree, and the Ancestry of what builds on it.
@@ -99,26 +99,26 @@ func TestRealChains(t *testing.T) {
 		blocks func(t *testing.T) [][]byte
 	}{
 		{"mainnet 0..14131", chain.Main(), 14_132, func(t *testing.T) [][]byte {
-			return testdata.Blocks(t, "chains", "mainnet_0_14131.blk.gz")
+			return realdata.Blocks(t, "chains", "mainnet_0_14131.blk.gz")
 		}},
 		{"mainnet reorg sample", chain.Main(), 8, func(t *testing.T) (blocks [][]byte) {
 			for _, name := range []string{"blk_0_to_4.blk", "blk_3A.blk", "blk_4A.blk", "blk_5A.blk"} {
-				blocks = append(blocks, testdata.Blocks(t, "chains", "btcd_reorg", name)...)
+				blocks = append(blocks, realdata.Blocks(t, "chains", "btcd_reorg", name)...)
 			}
 			return blocks
 		}},
 		{"Core regtest", chain.Regtest(), 425, func(t *testing.T) [][]byte {
-			return testdata.Blocks(t, "core_regtest", "chain.blk.gz")
+			return realdata.Blocks(t, "core_regtest", "chain.blk.gz")
 		}},
 		{"kernel regtest", chain.Regtest(), 206, func(t *testing.T) [][]byte {
-			return hexLines(t, testdata.Read(t, "chains", "regtest_kernel_206.hex.gz"))
+			return hexLines(t, realdata.Read(t, "chains", "regtest_kernel_206.hex.gz"))
 		}},
 		{"utreexod regtest", chain.Regtest(), 151, func(t *testing.T) [][]byte {
-			return hexLines(t, testdata.Read(t, "chains", "regtest_utreexod_151.hex.gz"))
+			return hexLines(t, realdata.Read(t, "chains", "regtest_utreexod_151.hex.gz"))
 		}},
 		{"signet 0..120", chain.Signet(), 121, func(t *testing.T) (blocks [][]byte) {
 			var rows []struct{ Block string }
-			if err := json.Unmarshal(testdata.Read(t, "chains", "signet_blocks_0_120.json.gz"), &rows); err != nil {
+			if err := json.Unmarshal(realdata.Read(t, "chains", "signet_blocks_0_120.json.gz"), &rows); err != nil {
 				t.Fatal(err)
 			}
 			for _, row := range rows {
@@ -153,13 +153,13 @@ func TestRealBlocks(t *testing.T) {
 		if net == chain.Main() {
 			folder = "mainnet"
 		}
-		entries, err := os.ReadDir(testdata.Path(t, folder, "blocks"))
+		entries, err := os.ReadDir(realdata.Path(t, folder, "blocks"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, entry := range entries {
 			var b chain.Block
-			if err := b.Decode(testdata.Read(t, folder, "blocks", entry.Name())); err != nil {
+			if err := b.Decode(realdata.Read(t, folder, "blocks", entry.Name())); err != nil {
 				t.Fatal(err)
 			}
 			seen++
@@ -189,7 +189,7 @@ func TestSigOpCostOfOldBlocks(t *testing.T) {
 	for name, cost := range map[string]int{"170": 12, "2016": 4, "24835": 8, "32256": 4, "32636": 4, "57043": 8,
 		"72576": 4, "116928": 160} {
 		var b chain.Block
-		if err := b.Decode(testdata.Read(t, "mainnet", "blocks", name+".blk.gz")); err != nil {
+		if err := b.Decode(realdata.Read(t, "mainnet", "blocks", name+".blk.gz")); err != nil {
 			t.Fatal(err)
 		}
 		if got := 4 * blockSigOps(&b); got != cost {
@@ -249,7 +249,7 @@ func TestFullBlockTests(t *testing.T) {
 	x := newTree(chain.Regtest(), now)
 	count := make(map[string]int)
 	var rows []fullBlockRow
-	lines := strings.Split(strings.TrimSpace(string(testdata.Read(t, "chains", "btcd_fullblocktests.jsonl.gz"))), "\n")
+	lines := strings.Split(strings.TrimSpace(string(realdata.Read(t, "chains", "btcd_fullblocktests.jsonl.gz"))), "\n")
 	for _, line := range lines {
 		var row fullBlockRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // checkBlockRow is [comment, header only, with proof of work, time of day, hex].
@@ -20,7 +20,7 @@ type checkBlockRow struct {
 func readCheckBlock(t *testing.T, file string) (rows []checkBlockRow) {
 	t.Helper()
 	var all []json.RawMessage
-	if err := json.Unmarshal(testdata.Read(t, "vectors", "checkblock", file), &all); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "vectors", "checkblock", file), &all); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range all {
@@ -102,9 +102,9 @@ func TestTrap37And38Files(t *testing.T) {
 		{"segwit_757739_one_witness_byte_flipped.blk", "757739", ""},
 	} {
 		var b, twin chain.Block
-		raw := testdata.Read(t, "invalid", x.file)
+		raw := realdata.Read(t, "invalid", x.file)
 		if raw[0] == 0xf9 { // a record of a block file, with magic and length
-			raw = testdata.Split(t, raw)[0]
+			raw = realdata.Split(t, raw)[0]
 		}
 		if err := b.Decode(raw); err != nil {
 			t.Fatalf("%s: %v", x.file, err)
@@ -114,7 +114,7 @@ func TestTrap37And38Files(t *testing.T) {
 		if v.Condemns {
 			t.Errorf("%s: condemns the header", x.file)
 		}
-		if err := twin.Decode(testdata.Read(t, "mainnet", "blocks", x.twin+".blk.gz")); err != nil {
+		if err := twin.Decode(realdata.Read(t, "mainnet", "blocks", x.twin+".blk.gz")); err != nil {
 			t.Fatal(err)
 		}
 		if twin.Header != b.Header {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // epochRow is the first header of a retarget period of mainnet, as an outside node reported it.
@@ -35,7 +35,7 @@ func (e *epochRow) bits(tb testing.TB) uint32 {
 func readEpochs(tb testing.TB) []epochRow {
 	tb.Helper()
 	var rows []epochRow
-	if err := json.Unmarshal(testdata.Read(tb, "headers", "mainnet_epoch_time_mtp_bits.json"), &rows); err != nil {
+	if err := json.Unmarshal(realdata.Read(tb, "headers", "mainnet_epoch_time_mtp_bits.json"), &rows); err != nil {
 		tb.Fatal(err)
 	}
 	return rows
@@ -51,7 +51,7 @@ type checkpoint struct {
 func readCheckpoints(tb testing.TB, net string) []checkpoint {
 	tb.Helper()
 	var all []checkpoint
-	lines := strings.Fields(string(testdata.Read(tb, "headers", "bitcoinj_"+net+"_checkpoints.txt")))
+	lines := strings.Fields(string(realdata.Read(tb, "headers", "bitcoinj_"+net+"_checkpoints.txt")))
 	for _, line := range lines[5:] { // "TXT CHECKPOINTS 1", count of signatures, count of checkpoints
 		row, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(line, "="))
 		if err != nil || len(row) != 12+4+80 {
@@ -101,7 +101,7 @@ func acceptHeaders(t *testing.T, p *chain.Params, c *branch, raw []byte, points 
 // period before.
 func TestMainnetHeaders(t *testing.T) {
 	p := chain.Main()
-	raw := testdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
+	raw := realdata.Read(t, "headers", "mainnet_0_99999.headers.gz")
 	c := &branch{}
 	matched := acceptHeaders(t, p, c, raw, readCheckpoints(t, "production"))
 	if len(c.times) != 100_000 || matched != 49 {
@@ -138,7 +138,7 @@ func TestMainnetHeaders(t *testing.T) {
 
 // TestSignetHeaders: 2,016 headers, and the checkpoint that follows them proves the first retarget.
 func TestSignetHeaders(t *testing.T) {
-	raw := testdata.Read(t, "headers", "signet_0_2015.headers")
+	raw := realdata.Read(t, "headers", "signet_0_2015.headers")
 	points := readCheckpoints(t, "signet")
 	raw = points[0].header.Append(raw)
 	c := &branch{}
@@ -155,7 +155,7 @@ func TestTestnet3Headers(t *testing.T) {
 	p := chain.Testnet3()
 	raw := append([]byte{}, p.GenesisBlock[:chain.HeaderSize]...)
 	var forks []chain.Header
-	for _, line := range strings.Fields(string(testdata.Read(t, "headers", "testnet3_0_545_plus_fork.headers.hex"))) {
+	for _, line := range strings.Fields(string(realdata.Read(t, "headers", "testnet3_0_545_plus_fork.headers.hex"))) {
 		text, fork := strings.CutPrefix(line, "fork:")
 		row, err := hex.DecodeString(text)
 		if err != nil || len(row) != chain.HeaderSize {
@@ -225,7 +225,7 @@ func TestWorkOfBitsTable(t *testing.T) {
 // TestElectrumTargets: row i of these files names the target of the period that follows period i.
 func TestElectrumTargets(t *testing.T) {
 	var rows []json.RawMessage
-	if err := json.Unmarshal(testdata.Read(t, "headers", "electrum_mainnet_checkpoints.json"), &rows); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "headers", "electrum_mainnet_checkpoints.json"), &rows); err != nil {
 		t.Fatal(err)
 	}
 	epochs := readEpochs(t)
@@ -264,7 +264,7 @@ type raitoState struct {
 // TestRaitoTransitions: of 23 real blocks the median, the work and, where a period begins, the retarget.
 func TestRaitoTransitions(t *testing.T) {
 	var states []raitoState
-	if err := json.Unmarshal(testdata.Read(t, "mainnet", "raito_chainstate.json"), &states); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "mainnet", "raito_chainstate.json"), &states); err != nil {
 		t.Fatal(err)
 	}
 	epochs := readEpochs(t)

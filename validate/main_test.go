@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 // branch is a header chain from genesis in two arrays: the plainest Ancestry.
 type branch struct{ times, bits []uint32 }

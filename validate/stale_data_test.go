@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // staleHeader is a real mainnet header that lost its race.
@@ -22,7 +22,7 @@ type staleHeader struct {
 // readStale reads the columns of that name out of a csv file.
 func readStale(t *testing.T, file, height, hash, header string, keep func(row map[string]string) bool) []staleHeader {
 	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(string(testdata.Read(t, "stale", file)))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(string(realdata.Read(t, "stale", file)))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ type headerTree struct {
 // that it would allow, around the end of a period. Today all are valid, those that it would refuse, too.
 func TestNoTimewarpRuleOnMainnet(t *testing.T) {
 	var tree headerTree
-	if err := json.Unmarshal(testdata.Read(t, "vectors", "bip54_future", "timestamps.json.gz"), &tree); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "vectors", "bip54_future", "timestamps.json.gz"), &tree); err != nil {
 		t.Fatal(err)
 	}
 	count := make(map[bool]int)

@@ -13,7 +13,7 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // asProgram makes the test binary be the program, for tests that need a process.
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	testdata.Main(m)
+	realdata.Main(m)
 }
 
 // Txids of the embedded chain: the first payment, the coinbase of block 9 that it spends, the coinbase of genesis.

@@ -10,7 +10,7 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/node"
 	"stele/node/esplora"
 )
@@ -309,12 +309,12 @@ func regtestChain(t *testing.T) (tips []string, file string) {
 			Status            string
 		}
 	}
-	if err := json.Unmarshal(testdata.Read(t, "core_regtest", "expected.json.gz"), &core); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "core_regtest", "expected.json.gz"), &core); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range core.Chaintips {
 		tips = append(tips, fmt.Sprintf("%s %d %d %s", c.Hash, c.Height, c.Branchlen, c.Status))
 	}
 	slices.Sort(tips)
-	return tips, writeFile(t, "regtest.dat", testdata.Read(t, "core_regtest", "chain.blk.gz"))
+	return tips, writeFile(t, "regtest.dat", realdata.Read(t, "core_regtest", "chain.blk.gz"))
 }

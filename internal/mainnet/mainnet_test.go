@@ -10,10 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 func unpacked(tb testing.TB) []byte {
 	tb.Helper()
@@ -25,14 +25,14 @@ func unpacked(tb testing.TB) []byte {
 }
 
 func TestBlocksEqualsChainFile(t *testing.T) {
-	want := testdata.Read(t, "chains", "mainnet_0_14131.blk.gz")
+	want := realdata.Read(t, "chains", "mainnet_0_14131.blk.gz")
 	if !bytes.Equal(unpacked(t), want) {
 		t.Fatal("embedded blocks differ from the chain file")
 	}
 }
 
 func TestBlocksEqualsModuleFile(t *testing.T) {
-	path := testdata.Module(t, "github.com/btcsuite/btcd", "blockchain/testdata/blk_0_to_14131.dat")
+	path := realdata.Module(t, "github.com/btcsuite/btcd", "blockchain/testdata/blk_0_to_14131.dat")
 	source, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestBlocksEqualsModuleFile(t *testing.T) {
 func TestBlocksIsTheCallers(t *testing.T) {
 	first := unpacked(t)
 	clear(first)
-	if blocks := testdata.Split(t, unpacked(t)); len(blocks) != Count {
+	if blocks := realdata.Split(t, unpacked(t)); len(blocks) != Count {
 		t.Fatalf("%d blocks, want %d", len(blocks), Count)
 	}
 }
@@ -55,7 +55,7 @@ func TestBlocksIsTheCallers(t *testing.T) {
 // other blocks or by another layout would not be. Only the deflated text may
 // differ between Go releases.
 func TestPackIsDeterministic(t *testing.T) {
-	blocks := testdata.Split(t, unpacked(t))
+	blocks := realdata.Split(t, unpacked(t))
 	first, err := Pack(blocks)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestPackRoundTrip(t *testing.T) {
 }
 
 func TestPackRefuses(t *testing.T) {
-	good := testdata.Split(t, unpacked(t))[:2]
+	good := realdata.Split(t, unpacked(t))[:2]
 	if _, err := Pack(good); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestPackRefuses(t *testing.T) {
 }
 
 func FuzzUnpack(f *testing.F) {
-	blocks := testdata.Split(f, unpacked(f))
+	blocks := realdata.Split(f, unpacked(f))
 	for _, n := range []int{0, 1, 3} {
 		packed, err := Pack(blocks[:n])
 		if err != nil {

@@ -49,7 +49,7 @@ var layers = map[string]layer{
 
 	"internal/mainnet":     {},
 	"internal/mainnet/gen": {imports: []string{"internal/mainnet"}},
-	"internal/testdata":    {},
+	"internal/realdata":    {},
 	"internal/fault":       {pure: true},
 	"internal/chaintest":   {imports: chainLayer, pure: true},
 	"internal/crashdisk":   {imports: under(storeLayer, faults)},

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 func TestChainFile(t *testing.T) {
@@ -42,8 +42,8 @@ func TestChainFile(t *testing.T) {
 // record of block 598 once more, and zeros.
 func TestTruncatedTail(t *testing.T) {
 	const end = 70_449
-	path := testdata.Path(t, "chains", "blkfile_truncated_tail.dat")
-	file := testdata.Read(t, "chains", "blkfile_truncated_tail.dat")
+	path := realdata.Path(t, "chains", "blkfile_truncated_tail.dat")
+	file := realdata.Read(t, "chains", "blkfile_truncated_tail.dat")
 	blocks := mainBlocks(t)
 	got, err := index(t, path)
 	if err != nil {

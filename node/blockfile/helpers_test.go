@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 var (
 	testnet4 = Network{Name: "testnet4", Magic: [4]byte{0x1c, 0x16, 0x3f, 0x28}}
@@ -26,7 +26,7 @@ func mainBlocks(tb testing.TB) [][]byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return testdata.Split(tb, file)
+	return realdata.Split(tb, file)
 }
 
 // record frames a block.

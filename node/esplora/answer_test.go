@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/tables"
 )
 
@@ -150,11 +150,11 @@ func TestRegtest(t *testing.T) {
 		}
 		Spenders map[string][3]any
 	}
-	if err := json.Unmarshal(testdata.Read(t, "core_regtest", "expected.json.gz"), &want); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "core_regtest", "expected.json.gz"), &want); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string][]byte{}
-	for _, raw := range testdata.Blocks(t, "core_regtest", "chain.blk.gz") {
+	for _, raw := range realdata.Blocks(t, "core_regtest", "chain.blk.gz") {
 		h, err := chain.ParseHeader(raw)
 		if err != nil {
 			t.Fatal(err)

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"stele/chain"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 )
 
 // TestAddresses spells the scripts of Core's key_io_valid.json on each network.
 func TestAddresses(t *testing.T) {
 	var vectors [][3]json.RawMessage
-	if err := json.Unmarshal(testdata.Read(t, "vectors", "core", "key_io_valid.json"), &vectors); err != nil {
+	if err := json.Unmarshal(realdata.Read(t, "vectors", "core", "key_io_valid.json"), &vectors); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

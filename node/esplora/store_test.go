@@ -7,13 +7,13 @@ import (
 
 	"stele/chain"
 	"stele/internal/mainnet"
-	"stele/internal/testdata"
+	"stele/internal/realdata"
 	"stele/store"
 	"stele/tables"
 	"stele/tables/confirm"
 )
 
-func TestMain(m *testing.M) { testdata.Main(m) }
+func TestMain(m *testing.M) { realdata.Main(m) }
 
 // archive confirms blocks, parents first, onto an empty store of a network that is kept on the heap.
 func archive(t testing.TB, p *chain.Params, blocks [][]byte) *tables.Tables {
@@ -79,7 +79,7 @@ var early = sync.OnceValues(func() (func(testing.TB) *tables.View, error) {
 	var v *tables.View
 	return func(t testing.TB) *tables.View {
 		t.Helper()
-		once.Do(func() { v = archive(t, chain.Main(), testdata.Split(t, file)[:400]).View() })
+		once.Do(func() { v = archive(t, chain.Main(), realdata.Split(t, file)[:400]).View() })
 		return v
 	}, nil
 })

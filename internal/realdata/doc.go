@@ -1,4 +1,4 @@
-// Package testdata finds the real chain data and published vectors that tests
+// Package realdata finds the real chain data and published vectors that tests
 // compare with: block files, headers, Core's own answers. They are too large
 // for the repository and live in a folder of their own.
 //
@@ -6,7 +6,7 @@
 // folder (found by walking up from the working directory to go.mod). A test
 // that asks for a file which is not there is skipped as
 //
-//	testdata absent: chains/mainnet_0_14131.blk.gz
+//	realdata absent: chains/mainnet_0_14131.blk.gz
 //
 // and the skip is counted for the whole process, so that a TestMain can print
 // how much was left out and a green run cannot be mistaken for a full one.
@@ -16,4 +16,4 @@
 // Only tests import this package, and it imports nothing of Stele. All
 // functions may be called from parallel tests. The bytes that Read, Split and
 // Blocks return belong to the caller; nothing is cached but folder names.
-package testdata
+package realdata

@@ -1,4 +1,4 @@
-package testdata
+package realdata
 
 import (
 	"bytes"
@@ -77,7 +77,7 @@ func Read(tb testing.TB, elem ...string) []byte {
 		raw, err = unpack(raw, path)
 	}
 	if err != nil {
-		tb.Fatalf("testdata: %s: %v", path, err)
+		tb.Fatalf("realdata: %s: %v", path, err)
 	}
 	return raw
 }
@@ -111,7 +111,7 @@ func Split(tb testing.TB, file []byte) [][]byte {
 	tb.Helper()
 	blocks, err := split(file)
 	if err != nil {
-		tb.Fatalf("testdata: %v", err)
+		tb.Fatalf("realdata: %v", err)
 	}
 	return blocks
 }
@@ -147,10 +147,15 @@ var modules sync.Map
 func Module(tb testing.TB, module, path string) string {
 	tb.Helper()
 	find, _ := modules.LoadOrStore(module, sync.OnceValues(func() (string, error) {
-		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-		dir := strings.TrimSpace(string(out))
-		if err == nil && dir == "" {
-			err = os.ErrNotExist // known to go.mod, but not downloaded
+		list := func() (string, error) {
+			out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+			return strings.TrimSpace(string(out)), err
+		}
+		dir, err := list()
+		if err == nil && dir == "" { // known to go.mod, but not downloaded: no package of it is imported
+			if err = exec.Command("go", "mod", "download", module).Run(); err == nil {
+				dir, err = list()
+			}
 		}
 		return dir, err
 	}))
@@ -160,7 +165,7 @@ func Module(tb testing.TB, module, path string) string {
 	}
 	full := filepath.Join(dir, filepath.FromSlash(path))
 	if _, err := os.Stat(full); err != nil {
-		tb.Fatalf("testdata: module %s has no %s: %v", module, path, err)
+		tb.Fatalf("realdata: module %s has no %s: %v", module, path, err)
 	}
 	return full
 }
@@ -180,7 +185,7 @@ func skip(tb testing.TB, what string) {
 	}
 	skips.names[what] = true
 	skips.Unlock()
-	tb.Skipf("testdata absent: %s", what)
+	tb.Skipf("realdata absent: %s", what)
 }
 
 // Skipped returns how many tests this process skipped for want of data, and
@@ -196,11 +201,11 @@ func Skipped() (count int, names []string) {
 }
 
 // Main runs a package's tests and reports on standard error how many were
-// skipped for want of data: func TestMain(m *testing.M) { testdata.Main(m) }
+// skipped for want of data: func TestMain(m *testing.M) { realdata.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
 	if count, names := Skipped(); count > 0 {
-		fmt.Fprintf(os.Stderr, "testdata: %d skipped; absent: %s\n", count, strings.Join(names, ", "))
+		fmt.Fprintf(os.Stderr, "realdata: %d skipped; absent: %s\n", count, strings.Join(names, ", "))
 	}
 	os.Exit(code)
 }
