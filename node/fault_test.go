@@ -64,7 +64,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 	sizes := 0
 	for ; ; sizes++ {
 		r, d := hookRig(t, nil)
-		d.SetCapacity(d.Used() + int64(sizes)*2*store.PageSize)
+		d.SetCapacity(d.Used() + int64(sizes)*store.PageSize)
 		if !full("size", sizes, r, d) {
 			break
 		}

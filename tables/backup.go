@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"stele/hashmap"
 	"stele/store"
@@ -107,7 +108,7 @@ func (b *backup) copyIndexes(m *image) error {
 		if f.state.Generation == 0 {
 			continue
 		}
-		if err := b.file(fmt.Sprintf("%s-%d", f.name, f.state.Generation), -1); err != nil {
+		if err := b.file(fmt.Sprintf("%s-%d", f.name, f.state.Generation), -1, &b.t.heads); err != nil {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func (b *backup) copyIndexes(m *image) error {
 	if m.conf = b.t.durable.Load().conf; m.conf.Generation == 0 {
 		return nil
 	}
-	return b.file(fmt.Sprintf("%s.multi-%d", confName, m.conf.Generation), -1)
+	return b.file(fmt.Sprintf("%s.multi-%d", confName, m.conf.Generation), -1, new(sync.Mutex))
 }
 
 // bodies copies the bodies, the log and the pending slab up to the newest durable manifest, and returns the image of m
@@ -125,7 +126,7 @@ func (b *backup) bodies(m image) (image, error) {
 	for {
 		now := *b.t.durable.Load()
 		m.cut, m.pendingGen, m.pendingLen, m.clean, m.run = now.cut, now.pendingGen, now.pendingLen, false, 0
-		err := b.file(pendingFile(m.pendingGen), store.PageSize+int64(m.pendingLen))
+		err := b.file(pendingFile(m.pendingGen), store.PageSize+int64(m.pendingLen), new(sync.Mutex))
 		if err == nil {
 			break
 		}
@@ -142,7 +143,7 @@ func (b *backup) bodies(m image) (image, error) {
 		{insName, int64(c.Ins) * insWidth}, {outTxName, samples(c.Outs) * outTxWidth}, {outputName, int64(c.OutSlab)},
 		{inputName, int64(c.InSlab)}, {chainName, int64(c.Log) * chainWidth},
 	} {
-		if err := b.file(f.name, store.PageSize+f.length); err != nil {
+		if err := b.file(f.name, store.PageSize+f.length, new(sync.Mutex)); err != nil {
 			return m, err
 		}
 	}
@@ -150,8 +151,9 @@ func (b *backup) bodies(m image) (image, error) {
 }
 
 // file copies the first length bytes of a file, all of it where length is negative, and syncs the copy. The header page
-// comes last: it says how far merges came, and must cover whatever a merge put into the lines while they were copied.
-func (b *backup) file(name string, length int64) (err error) {
+// comes last: it says how far merges came, and must cover whatever a merge put into the lines while they were copied. It
+// is copied under the lock that keeps it from being written at the same time.
+func (b *backup) file(name string, length int64, head *sync.Mutex) (err error) {
 	from, err := b.t.disk.Open(name, store.FileOptions{MustExist: true, Reserve: 1 << 42})
 	if err != nil {
 		return err
@@ -174,7 +176,10 @@ func (b *backup) file(name string, length int64) (err error) {
 			return err
 		}
 	}
-	if err := b.piece(from, to, 0, min(store.PageSize, length)); err != nil {
+	head.Lock()
+	err = b.piece(from, to, 0, min(store.PageSize, length))
+	head.Unlock()
+	if err != nil {
 		return err
 	}
 	return to.Sync()

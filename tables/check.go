@@ -477,8 +477,9 @@ func (c *checker) clearRepeated(b *Block, height uint32, clearBit func(OutputLin
 // clearUnspendable clears the outputs of a block whose scripts say so, and those of genesis.
 func (c *checker) clearUnspendable(b *Block, clearBit func(OutputLink)) {
 	run := c.t.output.At(b.outBase, int(b.outBytes))
+	var buf codec.ScriptBuffer
 	for i := range b.Outs {
-		o, n, ok := codec.DecodeOutput(run)
+		o, n, ok := codec.DecodeOutput(run, &buf)
 		if !ok {
 			c.problem("output number %d: it does not decode", uint64(b.FirstOut)+uint64(i))
 			return

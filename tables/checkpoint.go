@@ -96,7 +96,7 @@ func (t *Tables) begin(merge bool) (*Checkpointing, error) {
 	}
 	if t.states.Sealed() {
 		// Left by a full disk. No log has the states that were set since, so they cannot wait for one checkpoint more.
-		if err := c.note(t.states.MergeSealed()); err != nil {
+		if err := c.note(t.mergeHeld(t.states.MergeSealed)); err != nil {
 			return nil, t.fail(err)
 		}
 	}
@@ -142,7 +142,7 @@ func (c *Checkpointing) Done() bool { return c.done.Load() }
 
 func (c *Checkpointing) run() error {
 	t := c.t
-	if err := c.note(t.states.MergeSealed()); err != nil {
+	if err := c.note(t.mergeHeld(t.states.MergeSealed)); err != nil {
 		return err
 	}
 	if fault.On(fault.BodiesAfterManifest) {
@@ -169,12 +169,19 @@ func (c *Checkpointing) run() error {
 	for _, merge := range []func() error{
 		t.headerMap.MergeSealed, t.txMap.MergeSealed, c.mergeConflict, t.spend.MergeSealed,
 	} {
-		if err := merge(); err != nil {
+		if err := t.mergeHeld(merge); err != nil {
 			return c.note(err)
 		}
 	}
 	c.m.clean = clean && c.full == nil
 	return c.lastManifest()
+}
+
+// mergeHeld merges an index while no backup copies a header page.
+func (t *Tables) mergeHeld(merge func() error) error {
+	t.heads.Lock()
+	defer t.heads.Unlock()
+	return merge()
 }
 
 // conflictGrowth is how many overflow lines a bucket of conflict may have, on average, before it gets more buckets.

@@ -136,9 +136,10 @@ func (t *Tables) markUnspendable(b *Block) error {
 			continue
 		}
 		all := b.FirstOut == 0 // genesis
+		var buf codec.ScriptBuffer
 		run, ok := t.outputRun(b, s)
 		for n := s.start.outs; ok && n < s.end.outs; n++ {
-			o, size, good := codec.DecodeOutput(run)
+			o, size, good := codec.DecodeOutput(run, &buf)
 			if ok = good; ok {
 				run = run[size:]
 				if all || Unspendable(o.Script) {

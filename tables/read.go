@@ -91,12 +91,13 @@ func (v *View) firstOutput(l uint32) uint32 {
 // Output returns an output's amount and its script, appended to script[:0].
 func (v *View) Output(o OutputLink, script []byte) (value int64, s []byte, err error) {
 	l, index := v.OutputTx(o)
-	out, err := v.output(l, index)
+	var buf codec.ScriptBuffer
+	out, err := v.output(l, index, &buf)
 	return out.Value, append(script[:0], out.Script...), err
 }
 
-// output decodes one output of a transaction; its script is a view of the slab.
-func (v *View) output(l TxLink, index uint32) (codec.Output, error) {
+// output decodes one output of a transaction; its script is a view of the slab or of buf.
+func (v *View) output(l TxLink, index uint32, buf *codec.ScriptBuffer) (codec.Output, error) {
 	b := v.t.block(v.blockOfTx(l))
 	run, ok := v.t.outputRun(&b, v.t.span(&b, l))
 	for ; ok && index > 0; index-- {
@@ -107,7 +108,7 @@ func (v *View) output(l TxLink, index uint32) (codec.Output, error) {
 	}
 	if ok {
 		var o codec.Output
-		if o, _, ok = codec.DecodeOutput(run); ok {
+		if o, _, ok = codec.DecodeOutput(run, buf); ok {
 			return o, nil
 		}
 	}
@@ -124,14 +125,11 @@ func (v *View) AppendTx(dst []byte, l TxLink, witness bool) ([]byte, error) {
 func (v *View) appendTx(dst []byte, b *Block, l TxLink, witness bool) ([]byte, error) {
 	span := v.t.span(b, l)
 	run, ok := v.t.inputRun(b, span)
-	var head codec.Head
-	if ok {
-		head, ok = codec.DecodeHead(run)
-	}
-	if !ok {
+	head, size, good := codec.DecodeHead(run)
+	if !ok || !good {
 		return dst, damage(inputName, fmt.Sprintf("the inputs of transaction %v do not decode", v.t.txid(l)))
 	}
-	run = run[codec.HeadSize:]
+	run = run[size:]
 	stacks := run // the second pass, over the witnesses, starts here
 	dst = binary.LittleEndian.AppendUint32(dst, head.Version)
 	if witness = witness && head.Witness; witness {
@@ -140,24 +138,21 @@ func (v *View) appendTx(dst []byte, b *Block, l TxLink, witness bool) ([]byte, e
 	ins := sub(span.end.ins, span.start.ins, b.Ins)
 	dst = chain.AppendCompactSize(dst, uint64(ins))
 	for i := range ins {
-		in, n, ok := codec.DecodeInput(run, head.Witness)
-		if !ok {
+		dst = v.appendOutpoint(dst, b.FirstIn+InputLink(span.start.ins+i))
+		var n int
+		if dst, n, ok = codec.AppendWireInput(dst, run, head.Witness); !ok {
 			return dst, damage(inputName, fmt.Sprintf("an input of transaction %v does not decode", v.t.txid(l)))
 		}
 		run = run[n:]
-		dst = v.appendOutpoint(dst, b.FirstIn+InputLink(span.start.ins+i))
-		dst = chain.AppendCompactSize(dst, uint64(len(in.Script)))
-		dst = append(dst, in.Script...)
-		dst = binary.LittleEndian.AppendUint32(dst, in.Sequence)
 	}
 	dst, err := v.appendOutputs(dst, b, span, l)
 	if err != nil {
 		return dst, err
 	}
 	for i := uint32(0); witness && i < ins; i++ {
-		in, n, _ := codec.DecodeInput(stacks, true)
+		var n int
+		dst, n, _ = codec.AppendWireStack(dst, stacks)
 		stacks = stacks[n:]
-		dst = append(dst, in.Witness...)
 	}
 	return binary.LittleEndian.AppendUint32(dst, head.LockTime), nil
 }
@@ -179,13 +174,9 @@ func (v *View) appendOutputs(dst []byte, b *Block, span txSpan, l TxLink) ([]byt
 	run, ok := v.t.outputRun(b, span)
 	dst = chain.AppendCompactSize(dst, uint64(outs))
 	for i := uint32(0); ok && i < outs; i++ {
-		var o codec.Output
 		var n int
-		if o, n, ok = codec.DecodeOutput(run); ok {
+		if dst, n, ok = codec.AppendWireOutput(dst, run); ok {
 			run = run[n:]
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(o.Value))
-			dst = chain.AppendCompactSize(dst, uint64(len(o.Script)))
-			dst = append(dst, o.Script...)
 		}
 	}
 	if !ok {
@@ -218,37 +209,33 @@ func (v *View) TxSize(l TxLink) (size, weight int, err error) {
 	b := v.t.block(v.blockOfTx(l))
 	span := v.t.span(&b, l)
 	run, ok := v.t.inputRun(&b, span)
-	var head codec.Head
-	if ok {
-		head, ok = codec.DecodeHead(run)
-	}
+	head, n, good := codec.DecodeHead(run)
+	ok = ok && good
 	ins, outs := sub(span.end.ins, span.start.ins, b.Ins), sub(span.end.outs, span.start.outs, b.Outs)
 	base := 4 + chain.CompactSizeLen(uint64(ins)) + 36*int(ins) + chain.CompactSizeLen(uint64(outs)) + 4
 	extra := 0
 	if ok {
-		run = run[codec.HeadSize:]
+		run = run[n:]
 		if head.Witness {
 			extra = 2
 		}
 	}
 	for i := uint32(0); ok && i < ins; i++ {
-		var in codec.Input
-		var n int
-		if in, n, ok = codec.DecodeInput(run, head.Witness); ok {
+		var script, stack int
+		if script, stack, n, ok = codec.InputSize(run, head.Witness); ok {
 			run = run[n:]
-			base += 4 + chain.CompactSizeLen(uint64(len(in.Script))) + len(in.Script)
-			extra += len(in.Witness)
+			base += 4 + chain.CompactSizeLen(uint64(script)) + script
+			extra += stack
 		}
 	}
 	if ok {
 		run, ok = v.t.outputRun(&b, span)
 	}
 	for i := uint32(0); ok && i < outs; i++ {
-		var o codec.Output
-		var n int
-		if o, n, ok = codec.DecodeOutput(run); ok {
+		var wire int
+		if wire, n, ok = codec.OutputSize(run); ok {
 			run = run[n:]
-			base += 8 + chain.CompactSizeLen(uint64(len(o.Script))) + len(o.Script)
+			base += wire
 		}
 	}
 	if !ok {

@@ -77,6 +77,7 @@ type Tables struct {
 	run  uint64           // of this opening
 
 	durable atomic.Pointer[image] // what the newest durable manifest of this process says
+	heads   sync.Mutex            // held while maps and cells are merged, and while a backup copies a header page of one
 	merging sync.Mutex            // held while conflict is merged, and while a backup copies it
 	dirty   bool                  // something was appended or marked since the last checkpoint began
 	broken  error                 // a failed flush: rows in memory may be missing on disk, nothing may be written any more

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -230,10 +229,9 @@ func TestUnreadAnswer(t *testing.T) {
 
 // TestCloseEndsAll closes a server with requests in every state: their goroutines end, and their clients know.
 func TestCloseEndsAll(t *testing.T) {
-	var began sync.WaitGroup
-	began.Add(2)
+	began := make(chan struct{}, 3) // the request that waits may begin, too, when Close ends one that runs
 	s, err := Listen(temp(t), "", Options{Running: 2, Answer: func(ctx context.Context, q *Request, w *Reply) int {
-		began.Done()
+		began <- struct{}{}
 		if q.JSON {
 			<-ctx.Done()
 			return 0
@@ -268,7 +266,8 @@ func TestCloseEndsAll(t *testing.T) {
 			errs <- err
 		}()
 	}
-	began.Wait()
+	<-began
+	<-began
 	s.Close()
 	for range 2 {
 		if err := <-errs; !errors.Is(err, ErrGone) && !errors.Is(err, ErrAbsent) {
