@@ -1,10 +1,11 @@
 package node
 
 // An import may fill its budget of memory with these shares. What is left is for what grows with the input (see the
-// package comment), for merges, which sort in pieces of tens of megabytes, and for the collector's lag.
+// package comment), and for the collector's lag.
 const (
 	deltaShare = 2 // 1/2: what was archived and is in no index yet
 	aheadShare = 8 // 1/8: blocks that are prepared ahead, and as much for the batches of a stream
+	mergeShare = 8 // 1/8: a merge, which reads the rows once for each such part of the lines that it builds
 )
 
 const (
@@ -31,6 +32,9 @@ func Memory(bytes int64) int64 {
 // DeltaBytes returns what tables.Options.DeltaBytes should be for a budget, so that a recovery takes no more memory than
 // an import does: it fills three deltas, each of which may grow to that.
 func DeltaBytes(memory int64) int64 { return Memory(memory) / deltaShare / 3 }
+
+// MergeBytes returns what tables.Options.MergeBytes should be for a budget.
+func MergeBytes(memory int64) int64 { return Memory(memory) / mergeShare }
 
 // limits bound what is in memory at once. Zero fields take what the budget allows.
 type limits struct {

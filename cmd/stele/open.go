@@ -80,7 +80,7 @@ func (a *app) own(verb string, create bool, f func(t *tables.Tables) error) erro
 type claim struct {
 	verb    string
 	create  bool           // make the store where there is none
-	options tables.Options // DeltaBytes is filled in
+	options tables.Options // DeltaBytes and MergeBytes are filled in
 	desk    *desk          // answers other processes meanwhile; nil: nobody does
 }
 
@@ -120,7 +120,8 @@ func (a *app) claim(c claim, f func(t *tables.Tables) error) error {
 		return err
 	}
 	a.openDesk(c.desk, d)
-	c.options.DeltaBytes = a.budget().DeltaBytes
+	budget := a.budget()
+	c.options.DeltaBytes, c.options.MergeBytes = budget.DeltaBytes, budget.MergeBytes
 	t, err := tables.Open(d, a.conf.params, c.options)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = a.noStore(); c.create {
@@ -140,7 +141,8 @@ func (a *app) claim(c claim, f func(t *tables.Tables) error) error {
 
 // budget is how a store is opened with the memory that this run may take.
 func (a *app) budget() tables.Options {
-	return tables.Options{DeltaBytes: node.DeltaBytes(int64(a.conf.memory))}
+	memory := int64(a.conf.memory)
+	return tables.Options{DeltaBytes: node.DeltaBytes(memory), MergeBytes: node.MergeBytes(memory)}
 }
 
 // use calls f and closes the store. A full disk at the close of a store that was only looked at costs nothing but the
