@@ -34,6 +34,8 @@ func FuzzOpenDamaged(f *testing.F) {
 		f.Add([]byte{0x55, 0xff, 0xff}, at, uint16(manifestSize), uint16(len(body)), uint16(8), true)
 		f.Add([]byte{0, 0, 0, 0}, at, uint16(manifestSize), uint16(len(body)), uint16(8), false)
 	}
+	// A preamble of the right checksum with something in its zeros.
+	f.Add([]byte("0"), uint16(83), uint16(manifestSize), uint16(len(body)), uint16(0), true)
 	f.Fuzz(func(t *testing.T, patch []byte, at, manifestLen, bodyLen, covered uint16, fix bool) {
 		both := append(bytes.Clone(manifest), body...) // the patch may fall on either
 		if int(at) < len(both) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io/fs"
@@ -48,6 +49,10 @@ func (m *Manifest) load(format uint32, network [4]byte) (err error) {
 	if size := m.file.Size(); size < manifestSize {
 		// All of it was allocated before the preamble was complete.
 		return &Damaged{ManifestName, fmt.Sprintf("is cut short: %d bytes of %d", size, int64(manifestSize))}
+	}
+	if !bytes.Equal(b[:PageSize], encodePreamble(m.pre, m.state)) {
+		// It is written again before the first slot is, and slots are summed with it.
+		return &Damaged{ManifestName, "has a preamble that says something which this format does not know"}
 	}
 	m.sum = binary.LittleEndian.Uint64(b[preSum:])
 	for i := range 2 {
