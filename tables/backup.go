@@ -99,16 +99,17 @@ func (m *image) generations() (g [5]uint32) {
 
 func (b *backup) copyIndexes(m *image) error {
 	for _, f := range []struct {
-		name  string
-		state hashmap.State
+		name   string
+		state  hashmap.State
+		length int64
 	}{
-		{headerName + ".lines", m.headerMap}, {txName + ".lines", m.txMap},
-		{spendName + ".cells", m.spend}, {stateName + ".cells", m.mark},
+		{headerName + ".lines", m.headerMap, -1}, {txName + ".lines", m.txMap, -1},
+		{spendName + ".cells", m.spend, cellsLength(m.spend)}, {stateName + ".cells", m.mark, cellsLength(m.mark)},
 	} {
 		if f.state.Generation == 0 {
 			continue
 		}
-		if err := b.file(fmt.Sprintf("%s-%d", f.name, f.state.Generation), -1, &b.t.heads); err != nil {
+		if err := b.file(fmt.Sprintf("%s-%d", f.name, f.state.Generation), f.length, &b.t.heads); err != nil {
 			return err
 		}
 	}
@@ -119,6 +120,10 @@ func (b *backup) copyIndexes(m *image) error {
 	}
 	return b.file(fmt.Sprintf("%s.multi-%d", confName, m.conf.Generation), -1, new(sync.Mutex))
 }
+
+// cellsLength is how far the cells of a state go, in whole words. A merge may be writing new ones behind them, which the
+// copy's state does not know.
+func cellsLength(s hashmap.State) int64 { return store.PageSize + int64(s.Entries+s.Entries&1)*4 }
 
 // bodies copies the bodies, the log and the pending slab up to the newest durable manifest, and returns the image of m
 // with its lengths.
