@@ -15,7 +15,7 @@ import (
 
 // notVerified is said by import and demo as long as it holds.
 const notVerified = "scripts and signatures, amounts and subsidy, coinbase maturity, lock times, coinbase height, " +
-	"witness commitments, weight and sigop cost"
+	"witness commitments, sigops of P2SH and of witnesses"
 
 // maxListed bounds the rejected blocks that are listed as text.
 const maxListed = 20
