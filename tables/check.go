@@ -307,11 +307,11 @@ func (c *checker) displaced() {
 	v := c.t.conflict.View()
 	pairs, count := map[[2]uint64]struct{}{}, true
 	for i := range int64(c.v.cut.Log) {
-		rec := binary.LittleEndian.Uint32(c.t.log.At(i*chainWidth, chainWidth))
-		if rec&logPop == 0 {
+		l, pop := c.t.record(i)
+		if !pop {
 			continue
 		}
-		b, ok := c.v.Block(HeaderLink(rec&^logPop) - 1)
+		b, ok := c.v.Block(l)
 		if !ok {
 			c.problem("chain record %d: it pops a block that is not archived", i)
 			continue
@@ -485,7 +485,7 @@ func (c *checker) clearUnspendable(b *Block, clearBit func(OutputLink)) {
 			return
 		}
 		run = run[n:]
-		if b.FirstOut == 0 || Unspendable(o.Script) {
+		if b.FirstOut == 0 || chain.Unspendable(o.Script) {
 			clearBit(b.FirstOut + OutputLink(i))
 		}
 	}

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"encoding/binary"
 	"errors"
 	"sync/atomic"
 
@@ -207,11 +206,11 @@ func (c *Checkpointing) mergeConflict() error {
 func (c *Checkpointing) eachDisplaced(to uint64, yield func(o, by uint64)) error {
 	add := func(o OutputLink, by TxLink) { yield(uint64(o), uint64(by)) }
 	for i := range int64(to) {
-		rec := binary.LittleEndian.Uint32(c.t.log.At(i*chainWidth, chainWidth))
-		if rec&logPop == 0 {
+		l, pop := c.t.record(i)
+		if !pop {
 			continue
 		}
-		b, ok := c.v.Block(HeaderLink(rec&^logPop) - 1)
+		b, ok := c.v.Block(l)
 		if !ok {
 			return damage(chainName, "it pops a block that is not archived")
 		}

@@ -97,12 +97,11 @@ func (t *Tables) resync(m, durable *image) error {
 func (t *Tables) checkLog(c Cut) error {
 	defer func() { t.members = members{} }()
 	for i := range c.Log {
-		rec := binary.LittleEndian.Uint32(t.log.At(int64(i)*chainWidth, chainWidth))
-		l := HeaderLink(rec&^logPop) - 1
+		l, pop := t.record(int64(i))
 		if uint32(l) >= c.Headers {
 			return damage(chainName, "a record names no header")
 		}
-		if err := t.replayRecord(l, rec&logPop != 0, false); err != nil {
+		if err := t.replayRecord(l, pop, false); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stele/chain"
 	"stele/internal/fault"
 	"stele/store"
 	"stele/tables/codec"
@@ -14,6 +15,12 @@ import (
 //
 //	+0  header link plus one, 31 bits; bit 31 set: the block was popped, clear: it was pushed
 const logPop = 1 << 31
+
+// record reads record i of the chain log.
+func (t *Tables) record(i int64) (l HeaderLink, pop bool) {
+	rec := binary.LittleEndian.Uint32(t.log.At(i*chainWidth, chainWidth))
+	return HeaderLink(rec&^logPop) - 1, rec&logPop != 0
+}
 
 // Spend cell: 4 bytes an output, by output number: the link plus one of the transaction that spends it; of the one
 // that overwrote it (a repeated txid before BIP30); unspendable for what no transaction can ever spend; zero otherwise.
@@ -142,7 +149,7 @@ func (t *Tables) markUnspendable(b *Block) error {
 			o, size, good := codec.DecodeOutput(run, &buf)
 			if ok = good; ok {
 				run = run[size:]
-				if all || Unspendable(o.Script) {
+				if all || chain.Unspendable(o.Script) {
 					t.spend.Set(uint64(b.FirstOut)+uint64(n), unspendable)
 				}
 			}

@@ -171,12 +171,11 @@ func (t *Tables) catchUp(err error) error {
 // where the replay has passed its own watermark: before that, its file is ahead of what the delta says.
 func (t *Tables) replay(c Cut, mark uint64) error {
 	for i := range c.Log {
-		rec := binary.LittleEndian.Uint32(t.log.At(int64(i)*chainWidth, chainWidth))
-		l := HeaderLink(rec&^logPop) - 1
+		l, pop := t.record(int64(i))
 		if uint32(l) >= c.Headers {
 			return damage(chainName, fmt.Sprintf("record %d names no header", i))
 		}
-		if err := t.replayRecord(l, rec&logPop != 0, i >= mark); err != nil {
+		if err := t.replayRecord(l, pop, i >= mark); err != nil {
 			return err
 		}
 		if i%logCheck == 0 {

@@ -58,7 +58,7 @@ func (r *Rows) Encode(b *chain.Block, txids []chain.Hash) error {
 func (r *Rows) encodeOutputs(b *chain.Block, tx *chain.Tx, at *txOffset) {
 	for _, o := range b.Outs[tx.FirstOut : tx.FirstOut+tx.Outs] {
 		script := b.Bytes(o.Script)
-		at.unspendable = at.unspendable || Unspendable(script)
+		at.unspendable = at.unspendable || chain.Unspendable(script)
 		r.output = codec.AppendOutput(r.output, o.Value, script)
 	}
 }

@@ -88,10 +88,3 @@ func (t *Tables) span(b *Block, l TxLink) txSpan {
 func (t *Tables) txid(l TxLink) *chain.Hash {
 	return (*chain.Hash)(t.tx.At(int64(l)*txWidth+txTxid, 32))
 }
-
-// Unspendable reports whether an output script can never be satisfied, so that the output is in no set of unspent
-// outputs (Core's CScript::IsUnspendable).
-func Unspendable(script []byte) bool {
-	const opReturn, maxScriptSize = 0x6a, 10_000
-	return len(script) > 0 && script[0] == opReturn || len(script) > maxScriptSize
-}

@@ -38,16 +38,6 @@ func (c *Coin) Append(dst []byte) []byte {
 // MAX_SCRIPT_SIZE).
 const maxScript = 10_000
 
-// opReturn ends a script's run with a failure.
-const opReturn = 0x6a
-
-// Unspendable reports whether an output with this script can never be spent
-// and so is not part of the set: it begins with OP_RETURN or is longer than
-// 10,000 bytes (Core's CScript::IsUnspendable).
-func Unspendable(script []byte) bool {
-	return len(script) > maxScript || len(script) > 0 && script[0] == opReturn
-}
-
 // bogoFixed is what Core's bogosize, a made-up measure that does not depend on
 // how a node stores its set, counts for a coin beside its script: txid 32,
 // vout 4, height and coinbase 4, value 8, script length 2.

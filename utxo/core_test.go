@@ -158,7 +158,7 @@ func (s coinSet) connect(b *chain.Block, height uint32, mu *MuHash) func(*MuHash
 			}
 			for n, out := range b.Outs[tx.FirstOut : tx.FirstOut+tx.Outs] {
 				c := Coin{&txids[i], uint32(n), height, i == 0, out.Value, b.Bytes(out.Script)}
-				if !Unspendable(c.Script) {
+				if !chain.Unspendable(c.Script) {
 					made = append(made, c)
 					s[outpoint{txids[i], uint32(n)}] = c
 				}

@@ -20,7 +20,7 @@
 //     computed by several goroutines, or be carried from block to block.
 //
 // Stats counts what Core reports beside them. What belongs into the set is for the
-// caller to know, with Unspendable for the outputs that never do; nor is the
+// caller to know, with chain.Unspendable for the outputs that never do; nor is the
 // genesis block's output part of it.
 //
 // Neither hash allocates per coin. A hasher belongs to one goroutine and keeps

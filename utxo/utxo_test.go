@@ -161,20 +161,6 @@ func TestCoinBytes(t *testing.T) {
 	}
 }
 
-func TestUnspendable(t *testing.T) {
-	for _, c := range []struct {
-		script []byte
-		want   bool
-	}{
-		{nil, false}, {[]byte{0x6a}, true}, {[]byte{0x51, 0x6a}, false},
-		{make([]byte, 10_000), false}, {make([]byte, 10_001), true},
-	} {
-		if got := Unspendable(c.script); got != c.want {
-			t.Errorf("%d bytes %.4x: %v", len(c.script), c.script, got)
-		}
-	}
-}
-
 func TestStatsCombine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := distinct(t, "set")

@@ -125,7 +125,7 @@ func (c *Confirmer) find(v *tables.View, b *chain.Block, n, tx int, txids []chai
 	txid, vout := b.Outpoint(n)
 	if parent, ok := c.inBlock.find(txids, txid); ok && parent < tx {
 		p := &b.Txs[parent]
-		if vout >= p.Outs || tables.Unspendable(b.Bytes(b.Outs[p.FirstOut+vout].Script)) {
+		if vout >= p.Outs || chain.Unspendable(b.Bytes(b.Outs[p.FirstOut+vout].Script)) {
 			return 0, false
 		}
 		return c.t.NextOutput() + tables.OutputLink(p.FirstOut+vout), true
