@@ -83,6 +83,14 @@ const (
 // readSize reads the CompactSize at raw[p:] and gives the position after it, or one of the failures above. Values are
 // at most MaxSize, so a position plus a value never overflows.
 func readSize(raw []byte, p int) (n, next int) {
+	if p < len(raw) && raw[p] < compact2 {
+		return int(raw[p]), p + 1
+	}
+	return readLongSize(raw, p)
+}
+
+// readLongSize is readSize for all that is not one byte.
+func readLongSize(raw []byte, p int) (n, next int) {
 	if p >= len(raw) {
 		return 0, sizeCut
 	}

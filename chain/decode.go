@@ -122,41 +122,43 @@ func (b *Block) decodeTx(p int) (next int, err error) {
 	if len(raw)-p < minTx {
 		return 0, b.fail(p, sizeWhy(sizeCut))
 	}
-	t := Tx{
-		Off:     uint32(p),
-		Body:    uint32(p + 4),
-		Version: binary.LittleEndian.Uint32(raw[p:]),
-		FirstIn: uint32(len(b.Ins)), FirstOut: uint32(len(b.Outs)),
-	}
-	if raw[p+4] == 0 && raw[p+5] != 0 {
+	off, body, ins, outs := p, p+4, len(b.Ins), len(b.Outs)
+	witness := raw[p+4] == 0 && raw[p+5] != 0
+	if witness {
 		if raw[p+5] != 1 {
 			return 0, b.fail(p+5, "unknown transaction optional data")
 		}
-		t.Witness = true
-		t.Body += 2
+		body += 2
 	}
-	if p, err = b.decodeIns(int(t.Body)); err != nil {
+	if p, err = b.decodeIns(body); err != nil {
 		return 0, err
 	}
 	if p, err = b.decodeOuts(p); err != nil {
 		return 0, err
 	}
-	t.Ins, t.Outs, t.Wit = uint32(len(b.Ins))-t.FirstIn, uint32(len(b.Outs))-t.FirstOut, uint32(p)
-	if t.Witness {
+	wit := p
+	if witness {
 		items := len(b.Items)
-		if p, err = b.decodeStacks(p, b.Ins[t.FirstIn:]); err != nil {
+		if p, err = b.decodeStacks(p, b.Ins[ins:]); err != nil {
 			return 0, err
 		}
 		if len(b.Items) == items {
-			return 0, b.fail(int(t.Wit), "superfluous witness record")
+			return 0, b.fail(wit, "superfluous witness record")
 		}
 	}
 	if len(raw)-p < 4 {
 		return 0, b.fail(p, sizeWhy(sizeCut))
 	}
-	t.LockTime = binary.LittleEndian.Uint32(raw[p:])
-	t.End = uint32(p + 4)
-	b.Txs = append(b.Txs, t)
+	n := len(b.Txs)
+	if n == cap(b.Txs) {
+		b.Txs = grow(b.Txs, 1, 0)
+	}
+	b.Txs = b.Txs[:n+1]
+	t := &b.Txs[n]
+	t.Off, t.Body, t.Wit, t.End, t.Witness = uint32(off), uint32(body), uint32(wit), uint32(p+4), witness
+	t.FirstIn, t.Ins = uint32(ins), uint32(len(b.Ins)-ins)
+	t.FirstOut, t.Outs = uint32(outs), uint32(len(b.Outs)-outs)
+	t.Version, t.LockTime = binary.LittleEndian.Uint32(raw[off:]), binary.LittleEndian.Uint32(raw[p:])
 	return p + 4, nil
 }
 
@@ -198,19 +200,11 @@ func parseIns(raw []byte, p int, ins []In) (next, failure int) {
 	for i := range ins {
 		if len(raw)-p >= reachIn {
 			if size := int(raw[p+outpointSize]); size == 0 {
-				ins[i] = In{
-					Prevout:  uint32(p),
-					Script:   Span{uint32(p + outpointSize + 1), 0},
-					Sequence: binary.LittleEndian.Uint32(raw[p+outpointSize+1:]),
-				}
+				ins[i].set(p, p+outpointSize+1, 0, binary.LittleEndian.Uint32(raw[p+outpointSize+1:]))
 				p += minIn
 				continue
 			} else if size < compact2 {
-				ins[i] = In{
-					Prevout:  uint32(p),
-					Script:   Span{uint32(p + outpointSize + 1), uint32(size)},
-					Sequence: binary.LittleEndian.Uint32(raw[p+outpointSize+1+size:]),
-				}
+				ins[i].set(p, p+outpointSize+1, size, binary.LittleEndian.Uint32(raw[p+outpointSize+1+size:]))
 				p += minIn + size
 				continue
 			}
@@ -233,12 +227,15 @@ func parseIn(raw []byte, p int, in *In) (next int) {
 	if len(raw)-end < 4 {
 		return sizeCut
 	}
-	*in = In{
-		Prevout:  uint32(p),
-		Script:   Span{uint32(script), uint32(size)},
-		Sequence: binary.LittleEndian.Uint32(raw[end:]),
-	}
+	in.set(p, script, size, binary.LittleEndian.Uint32(raw[end:]))
 	return end + 4
+}
+
+// set fills a row that has no witness stack yet, field by field: a composite value is put together on the stack first,
+// and loading it from there in wider pieces than it was stored in makes the processor wait.
+func (in *In) set(prevout, script, size int, sequence uint32) {
+	in.Prevout, in.Script.Off, in.Script.Len = uint32(prevout), uint32(script), uint32(size)
+	in.Sequence, in.FirstItem, in.Items = sequence, 0, 0
 }
 
 // decodeOuts appends the counted outputs at raw[p:] to Outs.
