@@ -10,6 +10,7 @@ const groupSize = 16
 type group struct {
 	window [groupSize]uint64
 	tag    [groupSize]uint32
+	sole   [groupSize]uint32 // link of the only row that can be the answer if it has the key; else NoLink
 }
 
 // FindGroup is Find for many keys: dst[i] becomes the link of keys[i], or NoLink. dst must be as long as keys. A group
@@ -24,6 +25,10 @@ func (v MapView) FindGroup(keys [][32]byte, below uint32, dst []uint32) {
 		v.touchRows(&g, keys[:n], below)
 		var c Counters
 		for i := range keys[:n] {
+			if l := g.sole[i]; l != NoLink && v.m.rows.holds(l, &keys[i]) {
+				dst[i] = l
+				continue
+			}
 			dst[i] = v.findPlaced(g.window[i], g.tag[i], &keys[i], below, &c) - 1
 		}
 		keys, dst = keys[n:], dst[n:]
@@ -55,12 +60,16 @@ func (d *delta) touch(window uint64) {
 // touchRows asks for the first row that each key's slots or line name; most keys have no other.
 func (v *MapView) touchRows(g *group, keys [][32]byte, below uint32) {
 	for i := range keys {
+		g.sole[i] = NoLink
 		link := v.active.candidate(g.window[i], below)
 		if link == NoLink && v.sealed != nil {
 			link = v.sealed.candidate(g.window[i], below)
 		}
 		if link == NoLink && v.gen != nil {
-			link = v.gen.candidate(g.window[i], g.tag[i], below)
+			var sole bool
+			if link, sole = v.gen.candidate(g.window[i], g.tag[i], below); sole {
+				g.sole[i] = link
+			}
 		}
 		if link != NoLink {
 			key := v.m.rows.key(link)
@@ -70,8 +79,9 @@ func (v *MapView) touchRows(g *group, keys [][32]byte, below uint32) {
 	}
 }
 
-// candidate returns the first link of the home line whose tag agrees, or NoLink.
-func (g *generation) candidate(window uint64, tag, below uint32) uint32 {
+// candidate returns the first link of the home line whose tag agrees, or NoLink, and whether it is the answer if its row
+// has the key: no other entry of the line agrees, and no twin passed the line.
+func (g *generation) candidate(window uint64, tag, below uint32) (link uint32, sole bool) {
 	p := unsafe.Add(g.base, bucketOf(window, g.buckets)*lineSize)
 	w1 := loadWord(p, 1)
 	for m := matchTags(loadWord(p, 0), w1, tag); m != 0; m &= m - 1 {
@@ -80,8 +90,8 @@ func (g *generation) candidate(window uint64, tag, below uint32) uint32 {
 			continue
 		}
 		if link := loadStored(p, slot) - 1; link < below {
-			return link
+			return link, m&(m-1) == 0 && byte(w1>>metaShift)&metaTwin == 0
 		}
 	}
-	return NoLink
+	return NoLink, false
 }

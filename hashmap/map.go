@@ -32,6 +32,16 @@ func (r *Rows) key(link uint32) *[32]byte {
 	return (*[32]byte)(r.Body.At(int64(link)*int64(r.Width)+int64(r.KeyOff), 32))
 }
 
+// windowRows is how many rows are asked for at once by what goes through them in order: 1.4 MB of the widest.
+const windowRows = 1 << 15
+
+// window asks for the rows of the window that row i begins, if it begins one.
+func (r *Rows) window(i uint64) {
+	if i%windowRows == 0 {
+		r.Body.WillNeed(int64(i)*int64(r.Width), windowRows*int64(r.Width))
+	}
+}
+
 // count returns the number of whole rows that were appended.
 func (r *Rows) count() uint64 { return uint64(r.Body.Len()) / uint64(r.Width) }
 

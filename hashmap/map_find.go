@@ -1,6 +1,7 @@
 package hashmap
 
 import (
+	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -72,7 +73,13 @@ func (v *MapView) findPlaced(window uint64, tag uint32, key *[32]byte, below uin
 }
 
 // holds compares a row's whole key, in place.
-func (r *Rows) holds(link uint32, key *[32]byte) bool { return *r.key(link) == *key }
+func (r *Rows) holds(link uint32, key *[32]byte) bool {
+	have := r.key(link)
+	return binary.LittleEndian.Uint64(have[:]) == binary.LittleEndian.Uint64(key[:]) &&
+		binary.LittleEndian.Uint64(have[8:]) == binary.LittleEndian.Uint64(key[8:]) &&
+		binary.LittleEndian.Uint64(have[16:]) == binary.LittleEndian.Uint64(key[16:]) &&
+		binary.LittleEndian.Uint64(have[24:]) == binary.LittleEndian.Uint64(key[24:])
+}
 
 // find looks for the newest row with the key: in the home line, and in the lines after it as long as such a tag passed,
 // but no further than a line with a hit that no twin passed.

@@ -90,6 +90,7 @@ func (b *builder) run(number uint32) error {
 		n := min(step, b.buckets-b.first)
 		b.reset(n)
 		for i := uint64(0); i < b.rows; i += groupSize {
+			b.m.rows.window(i)
 			b.putGroup(n, i, min(i+groupSize, b.rows))
 		}
 		if err := b.write(); err != nil {

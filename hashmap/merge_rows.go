@@ -44,6 +44,7 @@ func (b *batch) gather(m *Map, buckets, first, to uint64) uint64 {
 	b.rows = b.rows[:0]
 	to = min(to, first+uint64(cap(b.rows)))
 	for i := first; i < to; i++ {
+		m.rows.window(i)
 		window, tag := m.place.of(m.rows.key(uint32(i)))
 		row := bucketOf(window, buckets)<<(tagBits+rowBits) | uint64(tag)<<rowBits | (i - first)
 		b.rows = append(b.rows, sortRow(row))

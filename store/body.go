@@ -18,6 +18,7 @@ type BodySpec struct {
 	Kind    string // what kind of file it is, at most 16 bytes
 	Width   int    // bytes a row; 1: a slab
 	Reserve int64  // bytes of address space, see FileOptions
+	Random  bool   // read at random places: no read-ahead
 }
 
 // Body is an append-only file of rows or of a slab: a header page, then data. Offsets count bytes from the start of the
@@ -49,7 +50,7 @@ func OpenBody(d Disk, s BodySpec, id [16]byte, length int64) (*Body, error) {
 		return nil, &Damaged{Name: s.Name, What: fmt.Sprintf("is said to hold %d bytes, not a number of rows of %d bytes",
 			length, s.Width)}
 	}
-	f, err := d.Open(s.Name, FileOptions{Reserve: s.Reserve, MustExist: length > 0})
+	f, err := d.Open(s.Name, FileOptions{Reserve: s.Reserve, MustExist: length > 0, Random: s.Random})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Damaged{Name: s.Name, What: "is missing"}
 	}
@@ -195,6 +196,15 @@ func (b *Body) At(off int64, n int) []byte {
 		return b.data.Bytes()[off:end:end]
 	}
 	return b.tailAt(off, n)
+}
+
+// WillNeed asks for n bytes at off to be read in the background, as far as they are flushed: for a reader that goes
+// through a body in order, in windows, while its mapping is advised against read-ahead (BodySpec.Random).
+func (b *Body) WillNeed(off, n int64) {
+	end := min(off+n, b.flushed.Load())
+	if off = off &^ (PageSize - 1); off >= 0 && off < end {
+		adviseWillNeed(b.data.Bytes()[off:end])
+	}
 }
 
 // Data returns all that is flushed, in place: what a view that is about to be published may hold, so that its readers

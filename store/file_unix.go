@@ -37,6 +37,9 @@ func (f *diskFile) mapNew(random bool) error {
 	return nil
 }
 
+// adviseWillNeed asks for a part of a mapping that begins with a page.
+func adviseWillNeed(m []byte) { _ = unix.Madvise(m, unix.MADV_WILLNEED) }
+
 // addressLimit names the limit that a failed reservation most likely met.
 func addressLimit() string {
 	var lim unix.Rlimit

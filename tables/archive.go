@@ -127,6 +127,9 @@ func (t *Tables) appendSamples(b *Block, r *Rows) {
 
 // enter adds an archived block to the arrays that are kept in memory.
 func (t *Tables) enter(b *Block) {
+	for next := uint32(len(t.guide)) * guideEvery; next < uint32(b.FirstTx)+b.Txs; next += guideEvery {
+		t.guide = append(t.guide, uint32(len(t.firstTx)))
+	}
 	t.firstTx = append(t.firstTx, uint32(b.FirstTx))
 	t.firstOut = append(t.firstOut, b.FirstOut)
 	t.place = append(t.place, place{header: b.Header, height: t.Header(b.Header).Height()})

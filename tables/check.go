@@ -164,6 +164,7 @@ func (c *checker) archive() {
 		if flags := c.t.txs.At(int64(s)*txsWidth+txsFlags, 2); flags[0]&^txsOverwrites != 0 || flags[1] != 0 {
 			c.problem("txs row %d: it has flags that mean nothing", s)
 		}
+		c.t.willNeed(&b)
 		before := txOffset{}
 		for i := range b.Txs {
 			l := b.FirstTx + TxLink(i)

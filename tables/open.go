@@ -175,9 +175,9 @@ func (t *Tables) openFiles(pre store.Preamble, m *image) error {
 	}{
 		{&t.header, spec(headerName, "body", headerWidth, reserve.header), int64(c.Headers) * headerWidth},
 		{&t.txs, spec(txsName, "body", txsWidth, reserve.txs), int64(c.Txs) * txsWidth},
-		{&t.tx, spec(txName, "body", txWidth, reserve.tx), int64(c.Tx) * txWidth},
-		{&t.ins, spec(insName, "array", insWidth, reserve.ins), int64(c.Ins) * insWidth},
-		{&t.outTx, spec(outTxName, "array", outTxWidth, reserve.outTx), samples(c.Outs) * outTxWidth},
+		{&t.tx, random(spec(txName, "body", txWidth, reserve.tx)), int64(c.Tx) * txWidth},
+		{&t.ins, random(spec(insName, "array", insWidth, reserve.ins)), int64(c.Ins) * insWidth},
+		{&t.outTx, random(spec(outTxName, "array", outTxWidth, reserve.outTx)), samples(c.Outs) * outTxWidth},
 		{&t.output, spec(outputName, "slab", 1, reserve.output), int64(c.OutSlab)},
 		{&t.input, spec(inputName, "slab", 1, reserve.input), int64(c.InSlab)},
 		{&t.log, spec(chainName, "log", chainWidth, reserve.chain), int64(c.Log) * chainWidth},
@@ -263,4 +263,9 @@ func (t *Tables) checkInterval(b, before *Block, c Cut) error {
 		return damage(txsName, fmt.Sprintf("row %d names no header of its own", len(t.place)))
 	}
 	return nil
+}
+
+func random(s store.BodySpec) store.BodySpec {
+	s.Random = true
+	return s
 }

@@ -26,7 +26,11 @@ type Tx struct {
 func (v *View) Tx(l TxLink) Tx {
 	s := v.blockOfTx(l)
 	b := v.t.block(s)
-	span := v.t.span(&b, l)
+	return v.txIn(l, s, &b, v.t.span(&b, l))
+}
+
+// txIn is Tx for a transaction whose block and span are at hand.
+func (v *View) txIn(l TxLink, s TxsLink, b *Block, span txSpan) Tx {
 	p := v.place[s]
 	return Tx{
 		Link: l, Txid: *v.t.txid(l), Header: b.Header,
@@ -94,6 +98,22 @@ func (v *View) Output(o OutputLink, script []byte) (value int64, s []byte, err e
 	var buf codec.ScriptBuffer
 	out, err := v.output(l, index, &buf)
 	return out.Value, append(script[:0], out.Script...), err
+}
+
+// Coin returns output index of transaction l as validation sees it. Its script is appended to dst and is a view of what
+// is returned.
+func (v *View) Coin(l TxLink, index uint32, dst []byte) (c chain.Coin, scripts []byte, err error) {
+	var buf codec.ScriptBuffer
+	o, err := v.output(l, index, &buf)
+	if err != nil {
+		return chain.Coin{}, dst, err
+	}
+	at := len(dst)
+	dst = append(dst, o.Script...)
+	s := v.blockOfTx(l)
+	return chain.Coin{
+		Value: o.Value, Script: dst[at:len(dst):len(dst)], Height: v.place[s].height, Coinbase: uint32(l) == v.firstTx[s],
+	}, dst, nil
 }
 
 // output decodes one output of a transaction; its script is a view of the slab or of buf.
@@ -191,6 +211,7 @@ func (v *View) AppendBlock(dst []byte, l HeaderLink) ([]byte, bool, error) {
 	if !ok {
 		return dst, false, nil
 	}
+	v.t.willNeed(&b)
 	h := v.WireHeader(l)
 	dst = h.Append(dst)
 	dst = chain.AppendCompactSize(dst, uint64(b.Txs))

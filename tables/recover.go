@@ -132,14 +132,18 @@ func (t *Tables) tell(index string, done, total uint64) {
 // refill enters the rows from a map's watermark to the cut into its delta, and merges whenever the budget is used up:
 // the adopted manifest covers all of them. A merge that finds no room leaves them in memory.
 func (t *Tables) refill(m *hashmap.Map, from uint64, to uint32) error {
-	name := txName
+	name, body := txName, t.tx
 	if m == t.headerMap {
-		name = headerName
+		name, body = headerName, t.header
 	}
 	if fault.On(fault.RefillFromCut) {
 		from = uint64(to)
 	}
+	width := int64(body.Width())
 	for l := from; l < uint64(to); l++ {
+		if l == from || l%refillCheck == 0 {
+			body.WillNeed(int64(l)*width, refillCheck*width)
+		}
 		if err := m.Insert(uint32(l)); err != nil {
 			return err
 		}
@@ -215,6 +219,8 @@ func (t *Tables) replayRecord(l HeaderLink, pop, marks bool) error {
 		return nil
 	case marks:
 		t.refresh()
+		b := t.block(s)
+		t.willNeed(&b)
 		return t.applyPush(l, s)
 	default:
 		t.members.push(l)

@@ -65,6 +65,7 @@ type Tables struct {
 	// its cut; the writer only appends, so the words that they look at never change. txsOf is the exception: a word
 	// of it goes from zero to its row once, hence by atomic store and load.
 	txsOf    []uint32     // header link -> txs link plus one; 0: not archived
+	guide    []uint32     // every 1,024th tx link -> the txs link of its block; see blockOfTx
 	firstTx  []uint32     // txs link -> first tx link
 	firstOut []OutputLink // txs link -> first output number
 	place    []place      // txs link -> where the block belongs in its chain
@@ -189,6 +190,7 @@ func (t *Tables) refresh() {
 		chain:    t.members.view(),
 		txsOf:    t.txsOf,
 		firstTx:  t.firstTx,
+		guide:    t.guide,
 		firstOut: t.firstOut,
 		place:    t.place,
 		headers:  t.headerMap.View(),

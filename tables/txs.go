@@ -90,3 +90,10 @@ func putBlock(r []byte, b *Block) {
 	}
 	binary.LittleEndian.PutUint16(r[txsFlags:], flags)
 }
+
+// willNeed asks for the rows of a block's transactions and inputs, for what is about to go through them: they are mapped
+// without read-ahead, as lookups want one page of them and no more.
+func (t *Tables) willNeed(b *Block) {
+	t.tx.WillNeed(int64(b.FirstTx)*txWidth, int64(b.Txs)*txWidth)
+	t.ins.WillNeed(int64(b.FirstIn)*insWidth, int64(b.Ins)*insWidth)
+}

@@ -27,6 +27,7 @@ func (v *View) EachUnspent(f func(*Unspent) error) error {
 		if !ok {
 			return damage(chainName, "it holds a block that is not archived")
 		}
+		v.t.willNeed(&b)
 		for i := range b.Txs {
 			if err := v.eachUnspent(&u, &b, b.FirstTx+TxLink(i), height, f); err != nil {
 				return err

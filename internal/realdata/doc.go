@@ -13,7 +13,8 @@
 //
 // Module serves the second source: files that come inside a module of go.mod.
 //
-// Only tests import this package, and it imports nothing of Stele. All
-// functions may be called from parallel tests. The bytes that Read, Split and
-// Blocks return belong to the caller; nothing is cached but folder names.
+// Only tests import this package; the finding itself is done by package files,
+// which is all of Stele that it imports. All functions may be called from
+// parallel tests. The bytes that Read, Split and Blocks return belong to the
+// caller; nothing is cached but folder names.
 package realdata

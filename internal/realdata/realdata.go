@@ -2,98 +2,46 @@ package realdata
 
 import (
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"stele/internal/realdata/files"
 )
 
 // Env names the environment variable that holds the data folder.
-const Env = "STELE_DATA"
+const Env = files.Env
 
 // Dir returns the data folder and whether it exists.
-func Dir() (string, bool) {
-	dir := os.Getenv(Env)
-	if dir == "" {
-		root, err := moduleRoot()
-		if err != nil {
-			return "", false
-		}
-		dir = filepath.Join(filepath.Dir(root), "shared", "data")
-	}
-	info, err := os.Stat(dir)
-	return dir, err == nil && info.IsDir()
-}
-
-// moduleRoot is the nearest folder at or above the working directory that
-// holds a go.mod. The go tool runs a test in its package's folder.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return "", fmt.Errorf("no go.mod above the working directory: %w", os.ErrNotExist)
-		}
-		dir = up
-	}
-}
+func Dir() (string, bool) { return files.Dir() }
 
 // Path returns the path of a file or folder in the data folder. The test is
 // skipped by name when it is absent.
 func Path(tb testing.TB, elem ...string) string {
 	tb.Helper()
-	what := filepath.Join(elem...)
-	if dir, ok := Dir(); ok {
-		path := filepath.Join(dir, what)
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
+	path, ok := files.Path(elem...)
+	if !ok {
+		skip(tb, filepath.ToSlash(filepath.Join(elem...)))
 	}
-	skip(tb, filepath.ToSlash(what))
-	return ""
+	return path
 }
 
 // Read returns a file's bytes; those of a *.gz or *.bz2 file are unpacked. The
 // test is skipped when the file is absent and fails when it cannot be read.
 func Read(tb testing.TB, elem ...string) []byte {
 	tb.Helper()
-	path := Path(tb, elem...)
-	raw, err := os.ReadFile(path)
-	if err == nil {
-		raw, err = unpack(raw, path)
-	}
+	raw, err := files.ReadPath(Path(tb, elem...))
 	if err != nil {
-		tb.Fatalf("realdata: %s: %v", path, err)
+		tb.Fatalf("realdata: %v", err)
 	}
 	return raw
-}
-
-func unpack(raw []byte, path string) ([]byte, error) {
-	switch filepath.Ext(path) {
-	case ".gz":
-		r, err := gzip.NewReader(bytes.NewReader(raw))
-		if err != nil {
-			return nil, err
-		}
-		return io.ReadAll(r)
-	case ".bz2":
-		return io.ReadAll(bzip2.NewReader(bytes.NewReader(raw)))
-	}
-	return raw, nil
 }
 
 // Blocks reads a block file of the data folder (see Read) and splits it.
@@ -137,35 +85,17 @@ func split(file []byte) ([][]byte, error) {
 	}
 }
 
-// modules maps a module path to a func() (string, error) that yields its
-// folder; the go command runs once for each.
-var modules sync.Map
-
 // Module returns the path of a file inside a module of go.mod. The test is
 // skipped when the module (or the go command) is not on this machine; a file
 // that is missing inside a module that is there fails it.
 func Module(tb testing.TB, module, path string) string {
 	tb.Helper()
-	find, _ := modules.LoadOrStore(module, sync.OnceValues(func() (string, error) {
-		list := func() (string, error) {
-			out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-			return strings.TrimSpace(string(out)), err
-		}
-		dir, err := list()
-		if err == nil && dir == "" { // known to go.mod, but not downloaded: no package of it is imported
-			if err = exec.Command("go", "mod", "download", module).Run(); err == nil {
-				dir, err = list()
-			}
-		}
-		return dir, err
-	}))
-	dir, err := find.(func() (string, error))()
-	if err != nil {
+	full, err := files.Module(module, path)
+	if errors.Is(err, fs.ErrNotExist) {
 		skip(tb, "module "+module)
 	}
-	full := filepath.Join(dir, filepath.FromSlash(path))
-	if _, err := os.Stat(full); err != nil {
-		tb.Fatalf("realdata: module %s has no %s: %v", module, path, err)
+	if err != nil {
+		tb.Fatalf("realdata: %v", err)
 	}
 	return full
 }

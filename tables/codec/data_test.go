@@ -38,26 +38,6 @@ func realBlocks(t testing.TB, net string, f func(name string, b *chain.Block), n
 	}
 }
 
-// eachInput calls f for every input of a decoded block or transaction, with its stack in the BIP144 form.
-func eachInput(b *chain.Block, f func(tx *chain.Tx, in *chain.In, script, witness []byte)) {
-	var stack []byte
-	for i := range b.Txs {
-		tx := &b.Txs[i]
-		for n := range b.Ins[tx.FirstIn : tx.FirstIn+tx.Ins] {
-			in := &b.Ins[int(tx.FirstIn)+n]
-			stack = stack[:0]
-			if tx.Witness {
-				stack = chain.AppendCompactSize(stack, uint64(in.Items))
-				for _, item := range b.Items[in.FirstItem : in.FirstItem+in.Items] {
-					stack = chain.AppendCompactSize(stack, uint64(item.Len))
-					stack = append(stack, b.Bytes(item)...)
-				}
-			}
-			f(tx, in, b.Bytes(in.Script), stack)
-		}
-	}
-}
-
 // surviving holds what the round trip of a whole block reuses.
 type surviving struct {
 	run, wire []byte

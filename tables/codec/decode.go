@@ -147,7 +147,7 @@ func (r *run) appendScript(dst []byte) []byte {
 		_, form, _ := keyedParts(r.shape)
 		var whole [65]byte
 		whole[0] = keyHead[form]
-		program := hash160(whole[:1+copy(whole[1:], key)])
+		program := chain.Hash160(whole[:1+copy(whole[1:], key)])
 		return append(append(dst, nestedWPKH...), program[:]...)
 	}
 	return r.appendKeyed(dst)

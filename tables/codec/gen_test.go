@@ -155,7 +155,7 @@ func drawInput(t *rapid.T, witness bool) (in drawnInput) {
 		sum := sha256.Sum256(last)
 		in.script = damaged(t, append([]byte(nestedWSH), sum[:]...))
 	case where == 2 && len(items) > 0:
-		program := hash160(items[len(items)-1])
+		program := chain.Hash160(items[len(items)-1])
 		in.script = damaged(t, append([]byte(nestedWPKH), program[:]...))
 	case len(items) > 0:
 		i := rapid.IntRange(0, len(items)-1).Draw(t, "item")

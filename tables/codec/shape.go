@@ -33,7 +33,7 @@ func classify(script, witness []byte) form {
 	}
 	switch {
 	case len(script) == 23 && string(script[:3]) == nestedWPKH && items == 2:
-		if sig, key, form, ok := signatureAndKey(stack); ok && hash160(key) == [20]byte(script[3:]) {
+		if sig, key, form, ok := signatureAndKey(stack); ok && chain.Hash160(key) == [20]byte(script[3:]) {
 			return formKeyed(placeNested, form, sig, key)
 		}
 	case len(script) == 35 && string(script[:3]) == nestedWSH:

@@ -78,7 +78,7 @@ func (s *surviving) everywhere(t *testing.T, name string, b []byte) {
 			s.input(t, name, 1<<32-2, b, stackOf(items))
 			s.input(t, name, 0, pushesOf(items), nil)
 			s.input(t, name, 9, nil, stackOf(items))
-			program := hash160(items[len(items)-1])
+			program := chain.Hash160(items[len(items)-1])
 			s.input(t, name, 0, append([]byte(nestedWPKH), program[:]...), stackOf(items))
 		}
 	}

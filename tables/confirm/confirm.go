@@ -13,9 +13,24 @@ import (
 // Confirmer confirms blocks into one store. It is used by the store's writer alone.
 type Confirmer struct {
 	t        *tables.Tables
-	prevouts []tables.OutputLink // of the block in hand, one an input
-	inBlock  index               // txid → position
-	taken    numbers             // output numbers that the block spends
+	inBlock  index   // txid → position
+	taken    numbers // output numbers that the block spends
+	decision         // on the block in hand
+}
+
+// decision is what was found out about one block: what its archiving needs, and where its coins are.
+type decision struct {
+	prevouts   []tables.OutputLink // one an input
+	origins    []origin            // one an input
+	overwrites bool
+	coins      []chain.Coin
+	scripts    []byte // of coins of other blocks
+}
+
+// origin is where the output that an input spends was made.
+type origin struct {
+	tx    tables.TxLink // tables.NoTx: a transaction of the block itself
+	place uint32        // index among the outputs of tx, or of all outputs of the block
 }
 
 // New returns a confirmer of blocks into t.
@@ -35,18 +50,57 @@ func (c *Confirmer) Push(
 	if _, ok := c.t.Archived(l); ok {
 		return pass, c.t.Push(l)
 	}
+	if v := c.Decide(l, b, txids); !v.OK() {
+		return v, nil
+	}
+	return pass, c.Commit(l, r)
+}
+
+// Decide is the first half of Push, for whoever has more to ask of a block before it is archived: the verdict alone.
+// It changes nothing but the Confirmer, which holds the decision until the next one.
+func (c *Confirmer) Decide(l tables.HeaderLink, b *chain.Block, txids []chain.Hash) validate.Verdict {
 	v := c.t.Live()
 	overwrites, verdict := c.repeats(v, l, txids)
+	c.overwrites = overwrites
 	if !verdict.OK() {
-		return verdict, nil
+		return verdict
 	}
-	if verdict := c.resolve(v, b, txids); !verdict.OK() {
-		return verdict, nil
+	return c.resolve(v, b, txids)
+}
+
+// Commit is the second half of Push, for the block that was decided last and passed: it archives and pushes it.
+// Errors are those of Push.
+func (c *Confirmer) Commit(l tables.HeaderLink, r *tables.Rows) error {
+	if _, err := c.t.Archive(l, r, c.prevouts, c.overwrites); err != nil {
+		return err
 	}
-	if _, err := c.t.Archive(l, r, c.prevouts, overwrites); err != nil {
-		return pass, err
+	return c.t.Push(l)
+}
+
+// Coins returns what the inputs of the block that was decided last spend, one an input; the coinbase's is zero. Where
+// the block did not pass for a missing prevout, they end before it: len(Coins) is the input without one. The coins hold
+// until the next Decide. An error is *store.Damaged.
+//
+// Cost: the rows of the output's transaction again, and its run of the output slab, up to the output.
+func (c *Confirmer) Coins(b *chain.Block) (coins []chain.Coin, err error) {
+	v := c.t.Live()
+	_, tip := v.Tip()
+	c.coins, c.scripts = c.coins[:0], c.scripts[:0]
+	for n, o := range c.origins {
+		var coin chain.Coin
+		switch {
+		case c.prevouts[n] == tables.NoOutput:
+		case o.tx == tables.NoTx:
+			out := &b.Outs[o.place]
+			coin = chain.Coin{Value: out.Value, Script: b.Bytes(out.Script), Height: tip + 1, Coinbase: o.place < b.Txs[0].Outs}
+		default:
+			if coin, c.scripts, err = v.Coin(o.tx, o.place, c.scripts); err != nil {
+				return nil, err
+			}
+		}
+		c.coins = append(c.coins, coin)
 	}
-	return pass, c.t.Push(l)
+	return c.coins, nil
 }
 
 // pass is the verdict on a block that breaks no rule of this package.
@@ -98,48 +152,55 @@ func unspentLeft(v *tables.View, l tables.TxLink) bool {
 // resolve finds the output that each input of the block spends, in order: an output is there for transactions further
 // down in the block only, and once.
 func (c *Confirmer) resolve(v *tables.View, b *chain.Block, txids []chain.Hash) validate.Verdict {
-	c.prevouts = c.prevouts[:0]
+	c.prevouts, c.origins = c.prevouts[:0], c.origins[:0]
 	c.inBlock.reset(txids)
 	c.taken.reset(len(b.Ins))
 	for i := range b.Txs {
 		tx := &b.Txs[i]
 		for n := tx.FirstIn; n < tx.FirstIn+tx.Ins; n++ {
 			if i == 0 {
-				c.prevouts = append(c.prevouts, tables.NoOutput)
+				c.decided(tables.NoOutput, origin{})
 				continue
 			}
-			o, ok := c.find(v, b, int(n), i, txids)
+			o, from, ok := c.find(v, b, int(n), i, txids)
 			if !ok || !c.taken.add(uint64(o)) {
 				return missing(b, i, int(n))
 			}
-			c.prevouts = append(c.prevouts, o)
+			c.decided(o, from)
 		}
 		c.inBlock.add(txids, i)
 	}
 	return pass
 }
 
+func (c *Confirmer) decided(o tables.OutputLink, from origin) {
+	c.prevouts, c.origins = append(c.prevouts, o), append(c.origins, from)
+}
+
 // find returns the number of the output that input n of the block spends, if it exists and is unspent in the chain
 // below, or is made by a transaction before position tx.
-func (c *Confirmer) find(v *tables.View, b *chain.Block, n, tx int, txids []chain.Hash) (tables.OutputLink, bool) {
+func (c *Confirmer) find(
+	v *tables.View, b *chain.Block, n, tx int, txids []chain.Hash,
+) (tables.OutputLink, origin, bool) {
 	txid, vout := b.Outpoint(n)
 	if parent, ok := c.inBlock.find(txids, txid); ok && parent < tx {
 		p := &b.Txs[parent]
 		if vout >= p.Outs || chain.Unspendable(b.Bytes(b.Outs[p.FirstOut+vout].Script)) {
-			return 0, false
+			return 0, origin{}, false
 		}
-		return c.t.NextOutput() + tables.OutputLink(p.FirstOut+vout), true
+		place := p.FirstOut + vout
+		return c.t.NextOutput() + tables.OutputLink(place), origin{tables.NoTx, place}, true
 	}
 	l, ok := v.FindStrong(txid)
 	if !ok {
-		return 0, false
+		return 0, origin{}, false
 	}
 	parent := v.Tx(l)
 	if vout >= parent.Outs {
-		return 0, false
+		return 0, origin{}, false
 	}
 	o := parent.FirstOut + tables.OutputLink(vout)
-	return o, !v.Spent(o)
+	return o, origin{l, vout}, !v.Spent(o)
 }
 
 func missing(b *chain.Block, tx, in int) validate.Verdict {

@@ -1,10 +1,13 @@
 // Package confirm decides, block after block, whether the next block may join the chain, as far as order decides it:
-// do its prevouts exist, and are they unspent; does it repeat the txid of unspent outputs (BIP30). It reads links,
-// tx rows and spend cells, never a script or an amount, and it is the only stage of a node that must be sequential.
+// do its prevouts exist, and are they unspent; does it repeat the txid of unspent outputs (BIP30). It decides on links,
+// tx rows and spend cells, never on a script or an amount, and it is the only stage of a node that must be sequential.
 //
 // A block that passes is archived and pushed in one step: its rows are appended where order puts them, its outputs are
 // numbered, its inputs become the numbers of what they spend, and one record of the log makes all of its transactions
 // strong. Nothing is appended for a block that does not pass, and a full disk is found before the first byte.
+//
+// Push does both halves; Decide and Commit are the halves, for whoever has more to ask of a block in between, over the
+// amounts and scripts that it spends, which Coins reads out of the archive.
 //
 // # How a prevout is found
 //
