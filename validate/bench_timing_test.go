@@ -76,3 +76,43 @@ func BenchmarkHeader(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAccept is dominated by the hashes of transactions with a witness and the tree above them.
+func BenchmarkAccept(b *testing.B) {
+	for _, name := range []string{"367891", "413567", "709632", "800000"} {
+		var block chain.Block
+		if err := block.Decode(realdata.Read(b, "mainnet", "blocks", name+".blk.gz")); err != nil {
+			b.Fatal(err)
+		}
+		var scratch Scratch
+		txids, pl := block.Txids(nil), realPlace(b, name, &block)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(block.Raw)))
+			for b.Loop() {
+				if !Accept(pl, &block, txids, &scratch).OK() {
+					b.Fatal("refused")
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkConnect is all but scripts, over coins that are at hand.
+func BenchmarkConnect(b *testing.B) {
+	for _, x := range readReal(b) {
+		if len(x.coins) < 1000 {
+			continue
+		}
+		pl, at := x.place(), x.genesisMedian
+		b.Run(x.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, v := Connect(pl, &x.block, x.txids, x.coins, at); !v.OK() {
+					b.Fatal(v)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x.coins)), "ns/input")
+		})
+	}
+}

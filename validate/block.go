@@ -9,11 +9,14 @@ import (
 // maxSigOpsCost bounds a block's signature operations; a legacy one costs 4 (BIP141, Core: MAX_BLOCK_SIGOPS_COST).
 const maxSigOpsCost = 80_000
 
-// Scratch is what Check keeps from one block to the next: 32 bytes a transaction, and 8 to 16 bytes an input of the
-// largest transaction if that has more than pairwise inputs. The zero Scratch is ready. It serves one call at a time.
+// Scratch is what Check and Accept keep from one block to the next: 32 bytes a transaction, and 8 to 16 bytes an input
+// of the largest transaction if that has more than pairwise inputs; and what Signet keeps. The zero Scratch is ready.
+// It serves one call at a time.
 type Scratch struct {
-	level []chain.Hash // a copy of the txids, eaten by the merkle root
+	level []chain.Hash // a copy of the txids or wtxids, eaten by the merkle root
 	slots []uint32     // see repeatedByHash
+
+	signet signetScratch // on signets: a copy of the coinbase, and of its solution twice
 }
 
 // Check judges b by itself, without its place in the chain (Core: CheckBlock, after the header). txids are those of
@@ -40,12 +43,12 @@ func Check(_ *chain.Params, b *chain.Block, txids []chain.Hash, scratch *Scratch
 	return valid
 }
 
-// Weight judges the whole size of b, witnesses included (BIP141). Core asks only after the witness commitment was
-// found to match, and condemns; before that anybody can make a witness heavier, so this verdict leaves the header
-// alone.
+// Weight judges the whole size of b, witnesses included (BIP141), where nothing vouches for the witnesses: anybody can
+// make one heavier, so this verdict leaves the header alone. Accept asks the same after it found the witness commitment
+// to match, as Core does, and condemns.
 //
-// It is apart from Check because it outlasts it: a body that this rule passes has at most 4,000,000 bytes, which is
-// what the archive's offsets inside a block are made for.
+// A body that this rule passes has at most 4,000,000 bytes, which is what the archive's offsets inside a block are
+// made for.
 func Weight(b *chain.Block) Verdict {
 	if b.Weight() > chain.MaxBlockWeight {
 		return refuse(ReasonWeight, "weight limit failed")

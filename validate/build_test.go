@@ -1,7 +1,9 @@
 package validate
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"testing"
 
 	"stele/chain"
@@ -20,6 +22,7 @@ type (
 		vout    uint32
 		script  []byte
 		witness [][]byte
+		open    uint32 // the complement of the sequence, so that zero is final
 	}
 	outSpec struct {
 		value  int64
@@ -37,7 +40,7 @@ func (x *txSpec) bytes(withWitness bool) []byte {
 		b = append(b, in.txid[:]...)
 		b = binary.LittleEndian.AppendUint32(b, in.vout)
 		b = appendSized(b, in.script)
-		b = binary.LittleEndian.AppendUint32(b, 0xffff_ffff)
+		b = binary.LittleEndian.AppendUint32(b, ^in.open)
 	}
 	b = chain.AppendCompactSize(b, uint64(len(x.outs)))
 	for _, out := range x.outs {
@@ -161,4 +164,33 @@ func (x *blockSpec) padded(t testing.TB, size int) *blockSpec {
 		t.Fatalf("stripped size %d, want %d", b.StrippedSize(), size)
 	}
 	return x
+}
+
+// commit lets the coinbase commit to the witnesses, with a reserved value of 32 bytes, as BIP141 describes it. Later
+// changes of a witness are no longer covered.
+func (x *blockSpec) commit() *blockSpec {
+	reserved := bytes.Repeat([]byte{0x5a}, 32)
+	x.txs[0].ins[0].witness = [][]byte{reserved}
+	x.txs[0].outs = append(x.txs[0].outs, outSpec{0, x.commitment(reserved)})
+	return x
+}
+
+// commitment is the script that commits to the witnesses of x with that reserved value.
+func (x *blockSpec) commitment(reserved []byte) []byte {
+	level := []chain.Hash{{}}
+	for i := range x.txs[1:] {
+		level = append(level, chain.DoubleSHA256(x.txs[1+i].bytes(x.txs[1+i].hasWitness())))
+	}
+	root := plainRoot(level)
+	hash := chain.DoubleSHA256(append(root[:], reserved...))
+	return append([]byte{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed}, hash[:]...)
+}
+
+func unhex(t testing.TB, text string) []byte {
+	t.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

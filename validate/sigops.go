@@ -11,38 +11,63 @@ const (
 	opPushData1           = 0x4c // below: that many bytes follow
 	opPushData2           = 0x4d
 	opPushData4           = 0x4e
+	op1                   = 0x51
+	op16                  = 0x60
+	opEqual               = 0x87
+	opHash160             = 0xa9
 	opCheckSig            = 0xac
 	opCheckSigVerify      = 0xad
 	opCheckMultisig       = 0xae
 	opCheckMultisigVerify = 0xaf
 )
 
-// bareMultisig is what an OP_CHECKMULTISIG outside P2SH and witness counts for, however many keys are pushed before
-// it (Core: MAX_PUBKEYS_PER_MULTISIG).
+// bareMultisig is what an OP_CHECKMULTISIG counts for where its keys are not counted (Core: MAX_PUBKEYS_PER_MULTISIG).
 const bareMultisig = 20
 
 // LegacySigOps counts the signature operations of a script as legacy rules do, whether or not they would be
-// executed (Core: CScript::GetSigOpCount, not accurate). A push that is cut short ends the count; what came before
-// it stays. Only that ends it: an OP_RETURN does not.
-func LegacySigOps(script []byte) int {
-	count := 0
+// executed (Core: CScript::GetSigOpCount, not accurate): an OP_CHECKMULTISIG is 20, however many keys it has. A push
+// that is cut short ends the count; what came before it stays. Only that ends it: an OP_RETURN does not.
+func LegacySigOps(script []byte) int { return countSigOps(script, false) }
+
+// AccurateSigOps is LegacySigOps with an OP_CHECKMULTISIG right behind OP_1 to OP_16 counted as that many (Core:
+// CScript::GetSigOpCount, accurate). So are counted the scripts that are behind a hash (BIP16, BIP141).
+func AccurateSigOps(script []byte) int { return countSigOps(script, true) }
+
+func countSigOps(script []byte, accurate bool) int {
+	count, last := 0, byte(0xff)
 	for len(script) > 0 {
-		op := script[0]
-		script = script[1:]
-		switch {
-		case op <= opPushData4:
-			n, width := pushSize(op, script)
-			if width > len(script) || n > uint64(len(script)-width) {
-				return count
-			}
-			script = script[width+int(n):]
-		case op == opCheckSig || op == opCheckSigVerify:
-			count++
-		case op == opCheckMultisig || op == opCheckMultisigVerify:
-			count += bareMultisig
+		op, _, rest, ok := nextOp(script)
+		if !ok {
+			return count
 		}
+		switch op {
+		case opCheckSig, opCheckSigVerify:
+			count++
+		case opCheckMultisig, opCheckMultisigVerify:
+			if accurate && last >= op1 && last <= op16 {
+				count += int(last-op1) + 1
+			} else {
+				count += bareMultisig
+			}
+		}
+		script, last = rest, op
 	}
 	return count
+}
+
+// nextOp takes the first instruction off a script that is not empty: its opcode, what it pushes, and what follows. It is
+// not ok where the script ends inside it.
+func nextOp(script []byte) (op byte, push, rest []byte, ok bool) {
+	op, rest = script[0], script[1:]
+	if op > opPushData4 {
+		return op, nil, rest, true
+	}
+	n, width := pushSize(op, rest)
+	if width > len(rest) || n > uint64(len(rest)-width) {
+		return op, nil, nil, false
+	}
+	end := width + int(n)
+	return op, rest[width:end], rest[end:], true
 }
 
 // pushSize is how many bytes op pushes, and in how many bytes at the start of rest that number is written. A width

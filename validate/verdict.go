@@ -11,6 +11,7 @@ const (
 	ReasonTimewarp         = "time-timewarp-attack"
 	ReasonTimeTooNew       = "time-too-new"
 	ReasonBadVersion       = "bad-version" // followed by the version: bad-version(0x00000001)
+	ReasonLittleWork       = "too-little-chainwork"
 
 	ReasonMerkleRoot       = "bad-txnmrklroot"
 	ReasonDuplicateTx      = "bad-txns-duplicate"
@@ -27,10 +28,24 @@ const (
 	ReasonCoinbaseLength   = "bad-cb-length"
 	ReasonNullPrevout      = "bad-txns-prevout-null"
 	ReasonSigOps           = "bad-blk-sigops"
-	ReasonWeight           = "bad-blk-weight"
+	ReasonSignet           = "bad-signet-blksig"
 
-	ReasonBIP30          = "bad-txns-BIP30"
-	ReasonMissingOrSpent = "bad-txns-inputs-missingorspent"
+	ReasonNonFinal          = "bad-txns-nonfinal" // absolute lock times; and relative ones, later
+	ReasonCoinbaseHeight    = "bad-cb-height"
+	ReasonNonceSize         = "bad-witness-nonce-size"
+	ReasonWitnessMismatch   = "bad-witness-merkle-match"
+	ReasonUnexpectedWitness = "unexpected-witness"
+	ReasonWeight            = "bad-blk-weight"
+
+	ReasonBIP30           = "bad-txns-BIP30"
+	ReasonMissingOrSpent  = "bad-txns-inputs-missingorspent"
+	ReasonPremature       = "bad-txns-premature-spend-of-coinbase"
+	ReasonInputValues     = "bad-txns-inputvalues-outofrange"
+	ReasonInBelowOut      = "bad-txns-in-belowout"
+	ReasonFee             = "bad-txns-fee-outofrange"
+	ReasonAccumulatedFees = "bad-txns-accumulated-fee-outofrange"
+	ReasonCoinbaseAmount  = "bad-cb-amount"
+	ReasonScript          = "block-script-verify-flag-failed" // followed by the script's error: (Script is too big)
 )
 
 // Verdict is what a rule says of a header, block or transaction. It is not an error: an error is a fault of ours
@@ -66,6 +81,11 @@ func (v Verdict) String() string {
 // condemn is the verdict on a header that broke a rule for good.
 func condemn(reason, detail string) Verdict {
 	return Verdict{Reason: reason, Detail: detail, Tx: none, Input: none, Condemns: true}
+}
+
+// condemnTx is condemn where a transaction, and maybe an input of it, is at fault.
+func condemnTx(reason, detail string, tx, input int) Verdict {
+	return Verdict{Reason: reason, Detail: detail, Tx: tx, Input: input, Condemns: true}
 }
 
 // refuse is the verdict on what may yet turn out to be someone else's fault, or pass at another time.

@@ -1,0 +1,5 @@
+//go:build libsecp256k1
+
+package script
+
+func init() { verifiers = append(verifiers, Libsecp{}) }

@@ -1,0 +1,4 @@
+package script
+
+// Default is the verifier that is used where nobody asks for another one.
+func Default() Verifier { return Btcec{} }
