@@ -82,7 +82,12 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 }
 
 // All lists the experiments in the order in which `bench all` runs them.
-func All() []Experiment { return []Experiment{recoverExperiment, writtenExperiment} }
+func All() []Experiment {
+	return []Experiment{
+		recoverExperiment, writtenExperiment, lookupExperiment,
+		decodeExperiment, hashExperiment, sizeExperiment, blockExperiment, scriptExperiment,
+	}
+}
 
 // Find returns the experiment of a name.
 func Find(name string) (Experiment, bool) {

@@ -26,6 +26,9 @@ type event struct {
 	Pages   Number           `json:"pages"` // bytes of pages written, by the system's account
 	Written map[string]int64 `json:"written,omitempty"`
 	Saves   uint64           `json:"saves,omitempty"` // checkpoints beside the import
+
+	Read   Number `json:"read"`   // cold: bytes that lookups read from the disk
+	Faults Number `json:"faults"` // cold: page faults that waited for it
 }
 
 // Kinds of events, in the order in which a child says them.
@@ -34,7 +37,7 @@ const (
 	saidWrites   = "writes"   // import: the watched file is about to be written, and the writer of it waits
 	saidImported = "imported" // import: done, checkpointed, not closed
 	saidOpened   = "opened"   // open: the store is open
-	saidAnswered = "answered" // open: lookups are answered
+	saidAnswered = "answered" // open, cold: lookups are answered
 	saidReady    = "ready"    // open: one more block is confirmed
 	saidClosed   = "closed"   // import: the store is closed
 	saidFailed   = "failed"

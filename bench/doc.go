@@ -9,6 +9,12 @@
 //	child.go     work in a process of its own, which can be killed      job.go  what such a process does
 //	folder.go    stores put aside and brought back                      tap.go  a disk that counts and tells
 //	recover.go   how soon a killed store answers (victim.go: the store)  written.go  what an import writes
+//	lookup*.go   transactions and spenders found (fill, arms, cold)      peer*.go    other stores, under the tag bench
+//	decode.go    blocks parsed, against btcd's wire                      block.go    blocks rebuilt from rows
+//	hash*.go     functions, probes, chained rows                         size.go     what an archive takes
+//	blocks.go    real blocks  bare.go  stores of them without history    turns.go    what takes turns, and how
+//	script*.go   scripts of inputs, and btcd's engine under the tag bench
+//	plot.go      results as pictures, under the tag bench
 //	chain/       chains to measure with
 //
 // # Rules of measuring

@@ -10,18 +10,20 @@ import (
 	"os"
 	"time"
 
+	gen "stele/bench/chain"
 	"stele/chain"
 	"stele/node"
 	"stele/store"
 	"stele/tables"
 )
 
-// job is what a child does with the store in a folder: one of the two.
+// job is what a child does with the store in a folder: one of the three.
 type job struct {
 	Dir     string     `json:"dir"`
 	Network string     `json:"network"`
 	Import  *importJob `json:"import,omitempty"`
 	Open    *openJob   `json:"open,omitempty"`
+	Cold    *coldJob   `json:"cold,omitempty"`
 }
 
 // importJob imports a block file into a store, which it makes if need be.
@@ -52,6 +54,9 @@ func (j *job) run(c *childSide) error {
 	}
 	if j.Import != nil {
 		return j.Import.run(c, j.Dir, p)
+	}
+	if j.Cold != nil {
+		return j.Cold.run(c, j.Dir, p)
 	}
 	return j.Open.run(c, j.Dir, p)
 }
@@ -102,7 +107,7 @@ func (j *importJob) run(c *childSide, dir string, p *chain.Params) error {
 }
 
 func (j *importJob) options(c *childSide) node.ImportOptions {
-	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory}
+	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory, Verifier: gen.Trusting{}}
 	if j.Save > 0 {
 		o.CheckpointBytes, o.CheckpointEvery = j.Save, math.MaxInt64
 	}
@@ -193,7 +198,7 @@ func (j *openJob) goOn(c *childSide, t *tables.Tables, next *nextBlock, start ti
 		return err
 	}
 	r, err := node.Import(context.Background(), t, node.ImportOptions{
-		Paths: []string{"-"}, Stdin: bytes.NewReader(record), StopHeight: -1,
+		Paths: []string{"-"}, Stdin: bytes.NewReader(record), StopHeight: -1, Verifier: gen.Trusting{},
 		Progress: func(p node.Progress) {
 			if p.Blocks > 0 {
 				c.say(event{Kind: saidReady, Height: p.Height, Seconds: time.Since(start).Seconds(), Pages: None})

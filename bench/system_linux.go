@@ -39,26 +39,36 @@ func cpuModel() string {
 
 // pageBytes is what this process made the page cache write, in bytes: every page that it made dirty, once each time.
 // Bytes that were dropped before they reached the disk, by a truncation, are counted off.
-func pageBytes() Number {
+func pageBytes() Number { return processIO("write_bytes") - processIO("cancelled_write_bytes") }
+
+// diskReads is what this process had read from disks, in bytes: by calls and by page faults, read-ahead included.
+func diskReads() Number { return processIO("read_bytes") }
+
+// processIO returns one of the counts that the system keeps of this process's input and output.
+func processIO(name string) Number {
 	b, err := os.ReadFile("/proc/self/io")
 	if err != nil {
 		return None
 	}
-	n := Number(0)
 	for line := range bytes.Lines(b) {
-		name, value, _ := strings.Cut(strings.TrimSpace(string(line)), ": ")
-		v, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return None
+		have, value, _ := strings.Cut(strings.TrimSpace(string(line)), ": ")
+		if have != name {
+			continue
 		}
-		switch name {
-		case "write_bytes":
-			n += Number(v)
-		case "cancelled_write_bytes":
-			n -= Number(v)
+		if v, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return Number(v)
 		}
 	}
-	return n
+	return None
+}
+
+// majorFaults is the number of page faults of this process that waited for a disk.
+func majorFaults() Number {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return None
+	}
+	return Number(used.Majflt)
 }
 
 // dropCache forgets the clean pages of a file, so that it is read from its disk again.

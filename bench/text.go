@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 )
+
+// ErrNoPlots says that plots are not linked into this executable.
+var ErrNoPlots = errors.New("this executable draws no plots: build it with -tags bench")
 
 // WriteText writes a result as tables: the keys with their bounds, then every row.
 func (r *Result) WriteText(w io.Writer) error {

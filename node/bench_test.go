@@ -14,6 +14,7 @@ import (
 	"stele/node/blockfile"
 	"stele/store"
 	"stele/tables"
+	"stele/validate/script"
 )
 
 // BenchmarkImportMainnet imports the first 14,132 mainnet blocks (3.2 MB) into a store on disk, and reports the
@@ -150,7 +151,9 @@ func fileJobs(tb testing.TB, content []byte) (*blockfile.Set, []job) {
 }
 
 func quietWindow(p *chain.Params, threads int, set *blockfile.Set) *window {
-	w := newWindow(p, threads, limits{}.fill(threads, 1<<30), set.ReadBlock)
+	w := newWindow(threads, limits{}.fill(threads, 1<<30), func() preparer {
+		return newPreparer(p, script.Default(), set.ReadBlock)
+	})
 	w.waited, w.lap, w.idle = func() {}, func() error { return nil }, func() error { return nil }
 	return w
 }

@@ -22,7 +22,7 @@ func TestBesideImport(t *testing.T) {
 	r := memRig(t, chain.Regtest())
 	l := newLedger(r.p, c.blocks)
 	in, out := io.Pipe()
-	o := ImportOptions{Paths: []string{"-"}, Stdin: in, StopHeight: -1, CheckpointEvery: time.Nanosecond}
+	o := ImportOptions{Paths: []string{"-"}, Stdin: in, StopHeight: -1, Verifier: verifier, CheckpointEvery: time.Nanosecond}
 	o.limits, o.publishEvery = limits{chunkBlocks: 2, batchBlocks: 3}, time.Nanosecond
 	const pieces = 12
 	b := &backups{done: make(chan *store.MemDisk), stop: make(chan struct{})}

@@ -54,7 +54,7 @@ func TestBetweenIsDurable(t *testing.T) {
 	var m maker
 	blocks, _ := m.branch(genesisAt(r.p), 30)
 	seen := 0
-	o := ImportOptions{Paths: []string{"-"}, Stdin: bytes.NewReader(file(r.p, blocks...)), StopHeight: -1}
+	o := ImportOptions{Paths: []string{"-"}, Stdin: bytes.NewReader(file(r.p, blocks...)), StopHeight: -1, Verifier: verifier}
 	o.limits = limits{chunkBlocks: 7, batchBlocks: 10}
 	o.Between = func(tb *tables.Tables, checkpoint func() error) {
 		if err := checkpoint(); err != nil {

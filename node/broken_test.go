@@ -16,6 +16,7 @@ import (
 	"stele/node/blockfile"
 	"stele/store"
 	"stele/tables"
+	"stele/validate/script"
 )
 
 // A page of the archive cannot be read in the middle of an import: the error says so, no block is blamed, and closing
@@ -201,7 +202,9 @@ func TestIdleWriter(t *testing.T) {
 		<-idle
 		return dst, nil
 	}
-	w := newWindow(chain.Regtest(), 1, limits{}.fill(1, leastMemory), read)
+	w := newWindow(1, limits{}.fill(1, leastMemory), func() preparer {
+		return newPreparer(chain.Regtest(), script.Default(), read)
+	})
 	defer w.close()
 	times := 0
 	w.waited, w.lap = func() {}, func() error { return nil }

@@ -11,7 +11,7 @@
 //		                                                      (window.go) ◀─ in order ─┘            (prepare.go)
 //		                                                          │
 //		                                                          ▼
-//		                                       confirm.Push ── verdict ──▶ archived and pushed, or condemned
+//		              confirm.Decide ─ coins ─▶ Connect, scripts (connect.go) ── verdict ──▶ archived and pushed, or condemned
 //		  what no branch took ── leftovers (park.go) ──▶ pending blocks of the tables, for a later import
 //
 //	 1. A file is indexed first (import.go): every record's header goes to the tree and its place to the bodies. A
@@ -24,7 +24,10 @@
 //	    now and then while it waits for one, the writer looks at the clock and at the deltas (pace.go): readers get a
 //	    new view ten times a second, and a checkpoint begins (save.go) when the deltas have used half of their memory,
 //	    256 MiB were archived or 30 seconds have passed.
-//	 4. A block that confirm refuses is marked invalid for good, and all on it with it; a body that is refused by itself
+//	 4. When a block has its turn, confirm finds the outputs that it spends, and connect.go judges what it does with them:
+//	    amounts here, scripts on the workers of node/scripts. Only then is it archived. Where something fails, the slow
+//	    judge of package validate names the reason. Scripts below an assumed block are not run (assume.go).
+//	 5. A block that breaks a rule is marked invalid for good, and all on it with it; a body that is refused by itself
 //	    does not condemn its header, and the next body of the block is tried. Either way the chooser names another
 //	    branch, which may be the one that was left.
 //
@@ -36,6 +39,7 @@
 //   - workers, one a thread: a chunk is theirs from the window's jobs queue until they say done; they read files
 //     through blockfile, and nothing else that is shared. The queue has room for every chunk, so the writer never
 //     blocks on it.
+//   - workers that run scripts, one a thread: node/scripts. The writer waits for each block's before it goes on.
 //   - a feeder while a stream is read: the stream and the batch being filled are its own; full batches pass through an
 //     unbuffered queue, and empty ones come back.
 //   - a checkpoint at times, one at most: it owns what tables.BeginCheckpoint set apart, from there until it closes

@@ -183,7 +183,7 @@ func TestQuietStream(t *testing.T) {
 	done := make(chan *ImportReport)
 	tb := r.t
 	go func() {
-		rep, err := Import(ctx, tb, ImportOptions{Paths: []string{"-"}, Stdin: in, StopHeight: -1})
+		rep, err := Import(ctx, tb, ImportOptions{Paths: []string{"-"}, Stdin: in, StopHeight: -1, Verifier: verifier})
 		if err != nil {
 			t.Error(err)
 		}

@@ -9,9 +9,11 @@ import (
 
 	"stele/chain"
 	"stele/node/blockfile"
+	"stele/node/scripts"
 	"stele/store"
 	"stele/tables"
 	"stele/tables/confirm"
+	"stele/validate/script"
 )
 
 // importer is one import: the writer's state. Its methods run on the goroutine that called Import.
@@ -25,6 +27,9 @@ type importer struct {
 	bodies  bodies
 	waiters []waiter // scratch of take
 	confirm *confirm.Confirmer
+	scripts *scripts.Checker
+	running scripts.Block     // the block in hand, while its scripts run
+	assumed tables.HeaderLink // o.AssumeValid; none: not known yet
 	window  *window
 	route   route
 	home    tables.HeaderLink // best tip so far, while a reorganisation is below it; else none
@@ -53,7 +58,7 @@ type importer struct {
 // tables.Stop); and before anything was done: *blockfile.ForeignNetwork, blockfile.ErrNoBlocks, fs.ErrNotExist and the
 // like of a path. No error says anything about a block.
 func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportReport, error) {
-	m := &importer{t: t, o: o, ctx: ctx, home: none, stage: stageConfirm}
+	m := &importer{t: t, o: o, ctx: ctx, home: none, assumed: none, stage: stageConfirm}
 	m.defaults()
 	m.report = ImportReport{Network: t.Params().Name, Rejected: []Rejected{}}
 	m.start = time.Now()
@@ -91,6 +96,9 @@ func (m *importer) defaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Verifier == nil {
+		o.Verifier = script.Default()
+	}
 	o.limits = o.limits.fill(o.Threads, Memory(o.Memory))
 }
 
@@ -108,7 +116,11 @@ func (m *importer) run() error {
 	m.confirm = confirm.New(m.t)
 	m.visible, _ = m.t.View().Tip()
 	m.covered = m.extent()
-	m.window = newWindow(m.t.Params(), m.o.Threads, m.o.limits, m.set.ReadBlock)
+	m.scripts = newScripts(&m.o)
+	defer m.scripts.Close()
+	m.window = newWindow(m.o.Threads, m.o.limits, func() preparer {
+		return newPreparer(m.t.Params(), m.o.Verifier, m.set.ReadBlock)
+	})
 	m.window.waited = func() { m.watch.lap(stageWait) }
 	m.window.lap, m.window.idle = m.lap, m.wait
 	defer m.window.close()

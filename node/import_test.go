@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/iotest"
 
@@ -137,18 +138,31 @@ func TestOneBlockAnImport(t *testing.T) {
 	}
 }
 
+// reorgSample is a chain of blocks 0 to 4, and a branch that leaves it at block 2.
 func reorgSample(t *testing.T) (main [][]byte, a3, a4, a5 []byte) {
 	t.Helper()
-	one := func(name string) []byte { return realdata.Blocks(t, "chains", "btcd_reorg", name)[0] }
-	main = realdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk")
-	return main, one("blk_3A.blk"), one("blk_4A.blk"), one("blk_5A.blk")
+	var m maker
+	p := chain.Regtest()
+	trunk, fork := m.branch(genesisAt(p), 2)
+	rest, _ := m.branch(fork, 2)
+	side, _ := m.branch(fork, 3)
+	return slices.Concat([][]byte{p.GenesisBlock}, trunk, rest), side[0], side[1], side[2]
 }
 
-// The published sample: 3A is a side block, 4A ties with 4 and changes nothing, 5A makes its branch the best.
+// btcd's sample of a reorganisation was made for a coinbase maturity of one block. Bitcoin's is a hundred.
+func TestReorgSampleOfOtherRules(t *testing.T) {
+	r := memRig(t, chain.Main())
+	blocks := realdata.Blocks(t, "chains", "btcd_reorg", "blk_0_to_4.blk")
+	rep := r.load(t, blocks...)
+	wantReasons(t, rep, "bad-txns-premature-spend-of-coinbase")
+	r.wantTip(t, blocks[1])
+}
+
+// 3A is a side block, 4A ties with 4 and changes nothing, 5A makes its branch the best.
 func TestReorgSample(t *testing.T) {
 	main, a3, a4, a5 := reorgSample(t)
 	t.Run("block by block", func(t *testing.T) {
-		r := memRig(t, chain.Main())
+		r := memRig(t, chain.Regtest())
 		r.load(t, main...)
 		r.wantTip(t, main[4])
 		r.load(t, a3)
@@ -162,7 +176,7 @@ func TestReorgSample(t *testing.T) {
 		}
 	})
 	t.Run("children first", func(t *testing.T) {
-		r := memRig(t, chain.Main())
+		r := memRig(t, chain.Regtest())
 		r.load(t, main...)
 		if rep := r.load(t, a5, a4); rep.Parked != 2 {
 			t.Fatalf("report %+v", rep)
@@ -173,14 +187,14 @@ func TestReorgSample(t *testing.T) {
 		r.wantTip(t, a5)
 	})
 	t.Run("one file", func(t *testing.T) {
-		r := memRig(t, chain.Main())
+		r := memRig(t, chain.Regtest())
 		if rep := r.load(t, append([][]byte{a5, a4, a3}, main...)...); rep.Popped != 0 || rep.Parked != 2 {
 			t.Fatalf("report %+v", rep)
 		}
 		r.wantTip(t, a5)
 	})
 	t.Run("one stream, a block a batch", func(t *testing.T) {
-		r := memRig(t, chain.Main())
+		r := memRig(t, chain.Regtest())
 		o := streamOptions(file(r.p, append(main, a5, a3, a4)...))
 		o.limits.batchBlocks = 1
 		r.run(t, o)
@@ -275,7 +289,8 @@ func TestSourceFaults(t *testing.T) {
 	t.Run("stream", func(t *testing.T) {
 		r := memRig(t, chain.Regtest())
 		half := io.MultiReader(bytes.NewReader(whole[:len(whole)/2]), iotest.ErrReader(fault))
-		rep, err := Import(context.Background(), r.t, ImportOptions{Paths: []string{"-"}, Stdin: half, StopHeight: -1})
+		o := ImportOptions{Paths: []string{"-"}, Stdin: half, StopHeight: -1, Verifier: verifier}
+		rep, err := Import(context.Background(), r.t, o)
 		if !errors.Is(err, fault) || !errors.As(err, new(*blockfile.ReadError)) {
 			t.Fatalf("error %v", err)
 		}

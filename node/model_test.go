@@ -250,7 +250,7 @@ func TestImportAgainstModel(t *testing.T) {
 				if len(input) == 0 {
 					t.Skip("nothing left")
 				}
-				o := ImportOptions{StopHeight: -1, Threads: rapid.IntRange(1, 3).Draw(t, "threads")}
+				o := ImportOptions{StopHeight: -1, Verifier: verifier, Threads: rapid.IntRange(1, 3).Draw(t, "threads")}
 				o.limits.chunkBlocks = rapid.IntRange(1, 5).Draw(t, "chunk")
 				o.limits.batchBlocks = rapid.IntRange(1, 20).Draw(t, "batch")
 				if rapid.Bool().Draw(t, "stream") {

@@ -213,6 +213,7 @@ func (m *importer) jobOf(l tables.HeaderLink, j *job) {
 		j.archived = true
 		return
 	}
+	j.context, j.placed = m.context(l, &j.hash), true
 	if n, ok := m.bodies.first(&m.tree.vertices[l]); ok {
 		m.locate(n, j)
 	}
@@ -244,6 +245,9 @@ func (m *importer) confirmBlock(s *slot) error {
 		if s.verdict.OK() {
 			break
 		}
+		if s.verdict.Condemns {
+			return m.condemn(s, s.verdict)
+		}
 		if err := m.bodyFailed(s); err != nil {
 			return err
 		}
@@ -251,16 +255,13 @@ func (m *importer) confirmBlock(s *slot) error {
 			return errTurn
 		}
 	}
-	v, err := m.confirm.Push(s.l, &s.block, s.txids, &s.rows)
+	v, err := m.confirmed(s)
 	switch {
 	case err != nil:
 		return err
 	case v.OK():
 		m.pushed(s)
 		return nil
-	case !v.Condemns:
-		s.verdict = v
-		return m.confirmBlock(s)
 	}
 	return m.condemn(s, v)
 }
@@ -271,7 +272,7 @@ func (m *importer) retry(s *slot) bool {
 	if !ok {
 		return false
 	}
-	s.job = job{l: s.l, hash: m.t.Header(s.l).Hash()}
+	s.job = job{l: s.l, hash: s.hash, context: s.context, placed: s.placed}
 	m.locate(n, &s.job)
 	s.keep()
 	m.window.self.prepare(s, make([]byte, s.place.Len))
@@ -333,6 +334,9 @@ func (m *importer) condemn(s *slot, v validate.Verdict) error {
 			m.forget(l, n)
 		}
 	})
+	if m.below(s.l) {
+		return &ConsensusFailure{Hash: s.hash, Height: m.tree.vertices[s.l].height, Reason: v.Reason}
+	}
 	return errTurn
 }
 

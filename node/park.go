@@ -67,6 +67,9 @@ func (m *importer) leftover(n uint32, j *job) bool {
 			return false
 		}
 		j.hash = m.t.Header(b.l).Hash()
+		if !archived {
+			j.context, j.placed = m.context(b.l, &j.hash), true
+		}
 	}
 	if m.full {
 		m.drop(b.l, n)
@@ -89,6 +92,12 @@ func (m *importer) park(s *slot) error {
 	}
 	if s.fault != nil {
 		return s.fault
+	}
+	if s.verdict.Condemns {
+		if err := m.condemn(s, s.verdict); err != errTurn {
+			return err
+		}
+		return nil
 	}
 	if !s.verdict.OK() {
 		return m.bodyFailed(s)

@@ -5,6 +5,7 @@ import (
 	"stele/node/blockfile"
 	"stele/tables"
 	"stele/validate"
+	"stele/validate/script"
 )
 
 // job is one block to be prepared.
@@ -13,6 +14,8 @@ type job struct {
 	body     uint32
 	place    blockfile.Place
 	hash     chain.Hash
+	context  validate.Place
+	placed   bool   // context is known
 	archived bool   // nothing to do: it is pushed as it stands
 	raw      []byte // its bytes where they are in memory already, else nil
 }
@@ -37,17 +40,26 @@ func (s *slot) keep() {
 	}
 }
 
-// preparer does all that a block needs before its turn comes and that does not depend on it. One to a goroutine.
+// preparer does all that a block needs before its turn comes and that does not depend on the blocks below it, but for
+// their headers. One to a goroutine.
 type preparer struct {
 	p       *chain.Params
 	read    func(p blockfile.Place, dst []byte) ([]byte, error)
 	scratch validate.Scratch
+	engine  *script.Engine // for the signatures of signet's blocks
+	tx      script.Tx
+}
+
+func newPreparer(
+	p *chain.Params, v script.Verifier, read func(blockfile.Place, []byte) ([]byte, error),
+) preparer {
+	return preparer{p: p, read: read, engine: script.NewEngine(v)}
 }
 
 // prepare reads the block of a slot into buf, if it is not in memory, decodes, checks and encodes it. It returns what
 // is left of buf. Nothing is allocated once the buffers have grown.
 func (p *preparer) prepare(s *slot, buf []byte) []byte {
-	s.verdict, s.decodes, s.fault = validate.Verdict{Tx: -1, Input: -1}, false, nil
+	s.verdict, s.decodes, s.fault = pass, false, nil
 	if s.archived {
 		return buf
 	}
@@ -70,11 +82,30 @@ func (p *preparer) prepare(s *slot, buf []byte) []byte {
 		return buf
 	}
 	s.txids = s.block.Txids(s.txids[:0])
-	if s.verdict = validate.Check(p.p, &s.block, s.txids, &p.scratch); !s.verdict.OK() {
-		return buf
-	}
-	if s.verdict = validate.Weight(&s.block); s.verdict.OK() {
+	if s.verdict = p.check(s); s.verdict.OK() {
 		s.fault = s.rows.Encode(&s.block, s.txids)
 	}
 	return buf
+}
+
+// check asks the rules of the phases check and accept. A block whose header has no place in the tree yet is asked for
+// its weight, too, though that is one for accept: rows are made for what the weight bounds.
+func (p *preparer) check(s *slot) validate.Verdict {
+	v := validate.Signet(p.p, &s.hash, &s.block, s.txids, &p.scratch, p.signed)
+	if v.OK() {
+		v = validate.Check(p.p, &s.block, s.txids, &p.scratch)
+	}
+	switch {
+	case !v.OK():
+		return v
+	case s.placed:
+		return validate.Accept(&s.context, &s.block, s.txids, &p.scratch)
+	}
+	return validate.Weight(&s.block)
+}
+
+// signed runs the scripts of the transaction that carries the signature of a signet block.
+func (p *preparer) signed(tx *chain.Block, coin *chain.Coin) bool {
+	p.tx.Reset(tx, 0, []chain.Coin{*coin})
+	return p.engine.Verify(&p.tx, 0, script.P2SH|script.Witness|script.DerSig|script.NullDummy) == script.OK
 }

@@ -7,6 +7,7 @@ import (
 	"stele/chain"
 	"stele/node/blockfile"
 	"stele/tables"
+	"stele/validate/script"
 )
 
 // ImportOptions say what to import and how.
@@ -31,6 +32,15 @@ type ImportOptions struct {
 	// Note takes remarks on the input that are no rejections (garbage, a cut tail), from whichever goroutine reads it; it
 	// may be nil.
 	Note func(blockfile.Note)
+
+	// AssumeValid names a block whose scripts, and those of the blocks below it, are taken to be valid without running them
+	// where Core's conditions hold (see assumes). That needs the headers above them: of a stream, all scripts are run until
+	// they have come. Zero: all scripts are run.
+	AssumeValid chain.Hash
+
+	// Verifier checks signatures; nil: the default. One that takes all signatures for true is how benchmarks import chains
+	// whose signatures are made up.
+	Verifier script.Verifier
 
 	Now func() time.Time // the clock that bounds header times; nil: time.Now
 
@@ -65,6 +75,7 @@ type ImportReport struct {
 	Seconds   float64 `json:"seconds"`
 	Tip       Tip     `json:"tip"`
 
+	Assumed      uint64     `json:"assumed_valid"` // blocks whose scripts were not run
 	Rejected     []Rejected `json:"rejected"`      // root causes, in order of discovery; never nil
 	RejectedMore uint64     `json:"rejected_more"` // those beyond the first 10,000, which are counted only
 	Descendants  uint64     `json:"descendants"`   // records of blocks that were not tried, as one below them is invalid
@@ -127,6 +138,7 @@ const (
 	stageCheck
 	stageWait
 	stageConfirm
+	stageScripts // waiting for the scripts of the block in hand
 	stagePark
 	stagePublish
 	stageCheckpoint // beginning, ending and waiting for the last one
@@ -137,7 +149,7 @@ const (
 )
 
 var stageNames = [stageCount]string{
-	"index", "check", "wait", "confirm", "park", "publish", "checkpoint", "stall", "sync", "asked",
+	"index", "check", "wait", "confirm", "scripts", "park", "publish", "checkpoint", "stall", "sync", "asked",
 }
 
 // stopwatch adds up the time of each stage.

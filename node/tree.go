@@ -32,6 +32,7 @@ type tree struct {
 	stop int64 // no block above it is wanted, -1: no limit
 
 	vertices []vertex
+	heaviest tables.HeaderLink   // of most work among those that are not invalid, whether its blocks are here or not
 	clock    uint32              // last order given
 	heap     []candidate         // see chooser.go
 	queue    []tables.HeaderLink // scratch of walks
@@ -59,6 +60,7 @@ func growTree(t *tables.Tables, stop int64, now func() time.Time) *tree {
 		v := &tr.vertices[l]
 		v.invalid = t.State(l) == tables.StateInvalid || ok && tr.vertices[parent].invalid
 	}
+	tr.findHeaviest()
 	// The confirmed chain was complete first: it wins every tie.
 	live := t.Live()
 	tip, height := live.Tip()
@@ -84,6 +86,9 @@ func (tr *tree) add(parent tables.HeaderLink, height uint32) {
 	tr.vertices = append(tr.vertices, v)
 	if parent == none {
 		return
+	}
+	if tr.t.Header(l).Work().Cmp(tr.t.Header(tr.heaviest).Work()) > 0 {
+		tr.heaviest = l
 	}
 	p := &tr.vertices[parent]
 	if p.last != none {
@@ -235,6 +240,20 @@ func (tr *tree) withdraw(l tables.HeaderLink) {
 		})
 	}
 	tr.offer(tr.vertices[l].parent)
+	if tr.vertices[tr.heaviest].invalid {
+		tr.findHeaviest()
+	}
+}
+
+// findHeaviest looks through all headers; of equal work the first one counts.
+func (tr *tree) findHeaviest() {
+	tr.heaviest = 0
+	for l := range tr.vertices {
+		at := tables.HeaderLink(l)
+		if !tr.vertices[l].invalid && tr.t.Header(at).Work().Cmp(tr.t.Header(tr.heaviest).Work()) > 0 {
+			tr.heaviest = at
+		}
+	}
 }
 
 // invalidate marks l and all that stands on it, and calls f for each of them.

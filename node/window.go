@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stele/chain"
-	"stele/node/blockfile"
 	"stele/store"
 )
 
@@ -38,9 +36,10 @@ type window struct {
 	wg     sync.WaitGroup
 }
 
-func newWindow(p *chain.Params, threads int, l limits, read func(blockfile.Place, []byte) ([]byte, error)) *window {
+// newWindow starts as many workers as threads. self makes a preparer for each of them and for the writer.
+func newWindow(threads int, l limits, self func() preparer) *window {
 	w := &window{
-		limits: l, jobs: make(chan *chunk, l.chunks), self: preparer{p: p, read: read}, timer: time.NewTimer(time.Hour),
+		limits: l, jobs: make(chan *chunk, l.chunks), self: self(), timer: time.NewTimer(time.Hour),
 	}
 	w.timer.Stop()
 	for range l.chunks {
@@ -48,7 +47,7 @@ func newWindow(p *chain.Params, threads int, l limits, read func(blockfile.Place
 	}
 	for range threads {
 		w.wg.Go(func() {
-			own := preparer{p: p, read: read}
+			own := self()
 			for c := range w.jobs {
 				w.work(c, &own)
 			}

@@ -7,6 +7,9 @@ import (
 	"stele/validate"
 )
 
+// coinbaseKey is the one that all coinbases pay.
+const coinbaseKey = 0
+
 // reward is what the block's coinbase takes.
 func (g *Source) reward() int64 { return validate.Subsidy(wire.Regtest(), g.height) + g.fees }
 
@@ -26,7 +29,7 @@ func (g *Source) coinbase(witnessRoot *wire.Hash) []byte {
 	b[at] = byte(len(b) - at - 1)
 	b = binary.LittleEndian.AppendUint32(b, 0xffffffff)
 	b = append(b, 2)
-	b = g.payment(b, g.reward())
+	b = g.payment(b, g.reward(), coinbaseKey)
 	b = binary.LittleEndian.AppendUint64(b, 0)
 	b = append(b, 38, 0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed)
 	var pair [2 * wire.HashSize]byte // the root, and the reserved value of zeros

@@ -16,8 +16,9 @@
 //   - No input spends more than once, none before a coinbase has its hundred confirmations, values are conserved, a
 //     coinbase takes the subsidy and the fees, and lock times are final.
 //
-// Keys and signatures are made up: signatures are strict DER with a low S, and sign nothing. So every rule holds but
-// for those of scripts, and what reads such a chain has to take its scripts as valid.
+// Keys and signatures are made up: signatures are strict DER with a low S, and sign nothing. Keys have the hashes that
+// are paid to. So every rule holds and every script runs to its end, and what reads such a chain has to take its
+// signatures as true.
 //
 // # How it begins
 //
@@ -29,5 +30,5 @@
 //
 // A Source belongs to one goroutine. A Block's bytes are the Source's and hold until the next call. Nothing allocates
 // once the buffers have grown to the largest block, but for the pool, which grows with the number of unspent outputs:
-// 48 bytes each, and a half more for holes.
+// 56 bytes each, and a half more for holes.
 package chain

@@ -12,6 +12,7 @@ type coin struct {
 	vout  uint32
 	born  uint32 // height of its block; 0: it was spent
 	value int64
+	key   uint16 // of Source.keys
 }
 
 // Four inputs of five are drawn by age; with this mean, in blocks' worth of outputs, about one input of ten spends an

@@ -54,7 +54,8 @@ type Stats struct {
 type Source struct {
 	o      Options
 	rng    *rand.Rand
-	bytes  *rand.ChaCha8 // hashes and signatures
+	bytes  *rand.ChaCha8 // keys and signatures
+	keys   []key
 	target wire.Work
 	height uint32 // of the block being made, or made last
 	tip    wire.Hash
@@ -65,7 +66,8 @@ type Source struct {
 
 	spent  []coin // by the transaction being made
 	values []int64
-	plain  []byte // that transaction without its witness
+	payees []uint16 // keys, one a value
+	plain  []byte   // that transaction without its witness
 
 	body          []byte // of the block being made: all transactions but the coinbase
 	stripped      int    // bytes of body without witnesses
@@ -84,8 +86,9 @@ func New(o Options) (*Source, error) {
 	binary.LittleEndian.PutUint64(seed[:], o.Seed)
 	p := wire.Regtest()
 	target, _, _ := wire.CompactToTarget(p.PowLimitBits)
+	bytes := rand.NewChaCha8(seed)
 	return &Source{
-		o: o, rng: rand.New(rand.NewPCG(o.Seed, 0)), bytes: rand.NewChaCha8(seed), target: target, tip: p.GenesisHash,
+		o: o, rng: rand.New(rand.NewPCG(o.Seed, 0)), bytes: bytes, keys: makeKeys(bytes), target: target, tip: p.GenesisHash,
 		pool: pool{mean: youngMean * outsMean * float64(o.Txs)},
 	}, nil
 }
@@ -140,7 +143,7 @@ func (g *Source) finish() {
 	root, _ := wire.MerkleRoot(g.level)
 	plain := g.coinbase(&root)
 	g.txids[0] = wire.DoubleSHA256(plain)
-	g.young[g.height%maturity] = coin{g.txids[0], 0, g.height, g.reward()}
+	g.young[g.height%maturity] = coin{txid: g.txids[0], born: g.height, value: g.reward(), key: coinbaseKey}
 	g.level = append(g.level[:0], g.txids...)
 	root, _ = wire.MerkleRoot(g.level)
 	p := wire.Regtest()

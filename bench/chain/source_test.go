@@ -101,7 +101,7 @@ func TestImport(t *testing.T) {
 		}
 		g := source(t, o)
 		r, err := node.Import(context.Background(), ta, node.ImportOptions{
-			Paths: []string{"-"}, Stdin: NewReader(g), StopHeight: -1,
+			Paths: []string{"-"}, Stdin: NewReader(g), StopHeight: -1, Verifier: Trusting{},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -79,8 +79,11 @@ func (g *Source) transaction(outs int) {
 	g.fees += fee
 	g.values = g.split(g.values[:0], total-fee, outs)
 	b = wire.AppendCompactSize(b, uint64(outs))
+	g.payees = g.payees[:0]
 	for _, v := range g.values {
-		b = g.payment(b, v)
+		n := uint16(g.rng.IntN(keyCount))
+		g.payees = append(g.payees, n)
+		b = g.payment(b, v, n)
 	}
 	lock := uint32(0)
 	if g.rng.IntN(5) == 0 {
@@ -93,7 +96,7 @@ func (g *Source) transaction(outs int) {
 	g.txids = append(g.txids, txid)
 	g.wtxids = append(g.wtxids, g.appendWithWitness())
 	for i, v := range g.values {
-		g.pool.add(coin{txid: txid, vout: uint32(i), born: g.height, value: v})
+		g.pool.add(coin{txid: txid, vout: uint32(i), born: g.height, value: v, key: g.payees[i]})
 	}
 }
 
@@ -103,8 +106,8 @@ func (g *Source) appendWithWitness() wire.Hash {
 	b := append(g.body, g.plain[:4]...)
 	b = append(b, 0, 1)
 	b = append(b, g.plain[4:end]...)
-	for range g.spent {
-		b = g.witness(b)
+	for i := range g.spent {
+		b = g.witness(b, g.spent[i].key)
 	}
 	b = append(b, g.plain[end:]...)
 	g.body = b
@@ -141,14 +144,14 @@ func rounded(v int64) int64 {
 }
 
 // payment appends an output: value 8, length 1, 0, 20, key hash.
-func (g *Source) payment(b []byte, value int64) []byte {
+func (g *Source) payment(b []byte, value int64, to uint16) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(value))
 	b = append(b, keyHash, 0, 20)
-	return g.random(b, 20)
+	return append(b, g.keys[to].program[:]...)
 }
 
 // witness appends the stack of an input that spends a key hash: a signature and a compressed key.
-func (g *Source) witness(b []byte) []byte {
+func (g *Source) witness(b []byte, by uint16) []byte {
 	at := len(b) + 1
 	b = append(b, 2, 0) // the length comes when it is known
 	b = append(b, 0x30, 0, 0x02, 32)
@@ -166,8 +169,8 @@ func (g *Source) witness(b []byte) []byte {
 	b[at+2] = byte(len(b) - at - 3)
 	b = append(b, 1) // SIGHASH_ALL
 	b[at] = byte(len(b) - at - 1)
-	b = append(b, 33, 2+byte(g.rng.IntN(2)))
-	return g.random(b, 32)
+	b = append(b, 33)
+	return append(b, g.keys[by].public[:]...)
 }
 
 func (g *Source) random(b []byte, n int) []byte {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ const benchChild = "bench-child"
 // benchVerb runs experiments.
 func (a *app) benchVerb() *cobra.Command {
 	var o bench.Options
+	var plots string
 	c := &cobra.Command{
 		Use:   "bench NAME...|all|list",
 		Short: "measure: what one experiment, or all, find on this machine",
@@ -36,13 +38,30 @@ func (a *app) benchVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.bench(wanted, o)
+			draw, err := plotter(plots)
+			if err != nil {
+				return err
+			}
+			return a.bench(wanted, o, draw)
 		}),
 	}
 	c.Flags().Float64Var(&o.Scale, "scale", 1, "multiply the default size by `N`")
 	c.Flags().IntVar(&o.Runs, "runs", 5, "measure every arm `N` times")
 	c.Flags().StringVar(&o.Dir, "dir", "", "`folder` for stores, which are removed again; default: for temporary files")
+	c.Flags().StringVar(&plots, "plot", "", "`folder` for plots, an SVG and a PNG of each experiment")
 	return c
+}
+
+// plotter returns what draws results into a folder; nothing where none is named.
+func plotter(dir string) (draw func(*bench.Result) error, err error) {
+	if dir == "" {
+		return func(*bench.Result) error { return nil }, nil
+	}
+	draw, err = bench.Plotter(dir)
+	if errors.Is(err, bench.ErrNoPlots) {
+		return nil, misused("bench", "--plot", err.Error())
+	}
+	return draw, err
 }
 
 // benchChildVerb is a process of an experiment. It talks with its parent while it works, so nothing is buffered.
@@ -110,8 +129,9 @@ func (a *app) listExperiments() error {
 	})
 }
 
-// bench runs experiments one after the other. One alone is answered by its own document, several by a list of them.
-func (a *app) bench(wanted []bench.Experiment, o bench.Options) error {
+// bench runs experiments one after the other, and draws each. One alone is answered by its own document, several by a list
+// of them.
+func (a *app) bench(wanted []bench.Experiment, o bench.Options, draw func(*bench.Result) error) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -127,6 +147,9 @@ func (a *app) bench(wanted []bench.Experiment, o bench.Options) error {
 			return failed("stopped", "bench "+e.Name, "nothing of it is left behind")
 		}
 		if err != nil {
+			return err
+		}
+		if err := draw(r); err != nil {
 			return err
 		}
 		all = append(all, r)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"stele/node"
 	"stele/node/blockfile"
 	"stele/store"
 	"stele/tables"
@@ -91,7 +92,14 @@ func explain(err error, folder string) *failure {
 	}
 	var network *blockfile.ForeignNetwork
 	var unread *blockfile.ReadError
+	var invalid *node.ConsensusFailure
 	switch {
+	case errors.As(err, &invalid):
+		return &failure{
+			code: codeConsensus, what: "a block at or below the one assumed to be valid breaks " + invalid.Reason,
+			where: fmt.Sprintf("block %v at height %d", invalid.Hash, invalid.Height),
+			todo:  "check --assume-valid; with none the block is judged as any other",
+		}
 	case errors.As(err, &unread):
 		where := fmt.Sprintf("%s at byte %d: %v", unread.Path, unread.Off, unread.Err)
 		return failed("cannot read", where, "check the file and its disk")

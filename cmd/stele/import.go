@@ -8,14 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stele/chain"
 	"stele/node"
 	"stele/node/blockfile"
 	"stele/tables"
+	"stele/validate/script"
 )
-
-// notVerified is said by import and demo as long as it holds.
-const notVerified = "scripts and signatures, amounts and subsidy, coinbase maturity, lock times, coinbase height, " +
-	"witness commitments, sigops of P2SH and of witnesses"
 
 // maxListed bounds the rejected blocks that are listed as text.
 const maxListed = 20
@@ -30,6 +28,7 @@ func (a *app) importVerb() *cobra.Command {
 		RunE: a.verb(func(cmd *cobra.Command, args []string) error {
 			o := node.ImportOptions{
 				Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads, Memory: int64(a.conf.memory),
+				AssumeValid: a.conf.assumeValid,
 			}
 			if cmd.Flags().Changed("stop-height") {
 				o.StopHeight = int64(stop)
@@ -64,7 +63,8 @@ func (a *app) importBlocks(o node.ImportOptions) error {
 	return a.claim(claim{verb: "import", create: true, desk: desk}, func(t *tables.Tables) error {
 		ctx, stop := a.interruptible()
 		defer stop()
-		a.log.Warn().Msg("not verified yet: " + notVerified)
+		a.log.Info().Str("verifier", script.Default().Name()).Stringer("assume_valid", assumed(a.conf.assumeValid)).
+			Msg("importing")
 		bar := a.meter("import", "bytes")
 		o.Progress = func(p node.Progress) {
 			bar.update(reading{
@@ -79,6 +79,16 @@ func (a *app) importBlocks(o node.ImportOptions) error {
 		}
 		return a.answer(r, func(w io.Writer) { writeImport(w, r) })
 	})
+}
+
+// assumed is a block hash, or none.
+type assumed chain.Hash
+
+func (h assumed) String() string {
+	if h == (assumed{}) {
+		return none
+	}
+	return chain.Hash(h).String()
 }
 
 // note logs a remark on the input.
@@ -100,6 +110,9 @@ func writeImport(w io.Writer, r *node.ImportReport) {
 		count(r.Blocks), count(r.Txs), count(r.Inputs), count(r.Outputs), count(r.WireBytes), r.Seconds))
 	t.row("tip", fmt.Sprintf("height %s, block %v", count(r.Tip.Height), r.Tip.Hash))
 	t.row("seconds", stagesText(r.Stages))
+	if r.Assumed > 0 {
+		t.row("scripts", fmt.Sprintf("not run in %s blocks that lie below the one assumed to be valid", count(r.Assumed)))
+	}
 	for _, c := range []struct {
 		what string
 		n    uint64

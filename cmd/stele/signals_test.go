@@ -38,7 +38,7 @@ func TestInterrupt(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// The line on what is not verified follows the taking over of signals.
+		// The first line follows the taking over of signals.
 		first := make([]byte, 64)
 		if _, err := io.ReadFull(errOut, first); err != nil {
 			t.Fatal(err)

@@ -205,7 +205,7 @@ func TestWholeChain(t *testing.T) {
 func TestImport(t *testing.T) {
 	dir := t.TempDir()
 	r := stele("--datadir", dir, "import", blockFile(t, 0, 150), "--stop-height", "99", "--threads", "1", "--utxo", "off",
-		"--assume-valid", "none", "--memory", "64M").want(t, codeOK, "not verified yet")
+		"--assume-valid", "none", "--memory", "64M").want(t, codeOK, "importing", "assume_valid=none")
 	tells(t, r.out, "99 blocks", "height 99", blockHash(t, 99))
 	// The rest from standard input, beside a file.
 	rest := strings.NewReader(string(slices.Concat(records(t)[120:]...)))
@@ -232,7 +232,7 @@ func TestDemo(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("TMP", temp)
 	r := stele("demo").want(t, codeOK)
-	tells(t, r.out, "height 14,131", "14,246 transactions", "14,996 inputs", mainTip, "not verified yet", "in block 170",
+	tells(t, r.out, "height 14,131", "14,246 transactions", "14,996 inputs", mainTip, "every rule of consensus", "in block 170",
 		"in block 181", "not found")
 	if left := entries(t, temp); len(left) != 0 {
 		t.Errorf("the demo leaves %v behind", left)

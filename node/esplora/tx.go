@@ -185,11 +185,11 @@ type Outspend struct {
 
 // SpenderOf answers who spends output o in the view's chain.
 func SpenderOf(v *tables.View, o tables.OutputLink) Outspend {
-	s, ok := v.Spender(o)
+	row, index, ok := v.SpenderTx(o)
 	if !ok {
 		return Outspend{}
 	}
-	return outspend(v, s)
+	return outspend(v, &row, index)
 }
 
 // SpendersOf answers with every spender of output o that was ever archived, in archive order.
@@ -197,13 +197,23 @@ func SpendersOf(v *tables.View, o tables.OutputLink) []Outspend {
 	all := v.Spenders(nil, o)
 	answers := make([]Outspend, len(all))
 	for i, s := range all {
-		answers[i] = outspend(v, s)
+		row := v.Tx(s.Tx)
+		answers[i] = outspend(v, &row, s.Index)
 	}
 	return answers
 }
 
-func outspend(v *tables.View, s tables.Spend) Outspend {
-	row := v.Tx(s.Tx)
-	status := statusAt(v, row.Header, row.Strong)
-	return Outspend{Spent: true, Txid: &row.Txid, Vin: &s.Index, Status: &status}
+// outspend makes the answer of one allocation: what its pointers lead to lies side by side.
+func outspend(v *tables.View, row *tables.Tx, index uint32) Outspend {
+	a := &struct {
+		txid, hash        chain.Hash
+		vin, height, time uint32
+		status            Status
+	}{txid: row.Txid, vin: index}
+	if row.Strong {
+		h := v.Header(row.Header)
+		a.height, a.hash, a.time = h.Height(), h.Hash(), h.Time()
+		a.status = Status{Confirmed: true, Height: &a.height, Hash: &a.hash, Time: &a.time}
+	}
+	return Outspend{Spent: true, Txid: &a.txid, Vin: &a.vin, Status: &a.status}
 }
