@@ -4,7 +4,7 @@ package chain
 
 import "math/bits"
 
-// ripemdRound1 is a round of both lines. Their steps alternate, as they do not wait for each other.
+// ripemdRound1 is a round of both lines, whose steps alternate: none waits for the other's.
 func ripemdRound1(s *ripemdLines, x *[16]uint32) {
 	a, b, c, d, e := s[0], s[1], s[2], s[3], s[4]
 	v, w, y, z, u := s[5], s[6], s[7], s[8], s[9]
@@ -75,7 +75,7 @@ func ripemdRound1(s *ripemdLines, x *[16]uint32) {
 	*s = ripemdLines{e, a, b, c, d, u, v, w, y, z}
 }
 
-// ripemdRound2 is a round of both lines. Their steps alternate, as they do not wait for each other.
+// ripemdRound2 is a round of both lines, whose steps alternate: none waits for the other's.
 func ripemdRound2(s *ripemdLines, x *[16]uint32) {
 	a, b, c, d, e := s[0], s[1], s[2], s[3], s[4]
 	v, w, y, z, u := s[5], s[6], s[7], s[8], s[9]
@@ -146,7 +146,7 @@ func ripemdRound2(s *ripemdLines, x *[16]uint32) {
 	*s = ripemdLines{e, a, b, c, d, u, v, w, y, z}
 }
 
-// ripemdRound3 is a round of both lines. Their steps alternate, as they do not wait for each other.
+// ripemdRound3 is a round of both lines, whose steps alternate: none waits for the other's.
 func ripemdRound3(s *ripemdLines, x *[16]uint32) {
 	a, b, c, d, e := s[0], s[1], s[2], s[3], s[4]
 	v, w, y, z, u := s[5], s[6], s[7], s[8], s[9]
@@ -217,7 +217,7 @@ func ripemdRound3(s *ripemdLines, x *[16]uint32) {
 	*s = ripemdLines{e, a, b, c, d, u, v, w, y, z}
 }
 
-// ripemdRound4 is a round of both lines. Their steps alternate, as they do not wait for each other.
+// ripemdRound4 is a round of both lines, whose steps alternate: none waits for the other's.
 func ripemdRound4(s *ripemdLines, x *[16]uint32) {
 	a, b, c, d, e := s[0], s[1], s[2], s[3], s[4]
 	v, w, y, z, u := s[5], s[6], s[7], s[8], s[9]
@@ -288,7 +288,7 @@ func ripemdRound4(s *ripemdLines, x *[16]uint32) {
 	*s = ripemdLines{e, a, b, c, d, u, v, w, y, z}
 }
 
-// ripemdRound5 is a round of both lines. Their steps alternate, as they do not wait for each other.
+// ripemdRound5 is a round of both lines, whose steps alternate: none waits for the other's.
 func ripemdRound5(s *ripemdLines, x *[16]uint32) {
 	a, b, c, d, e := s[0], s[1], s[2], s[3], s[4]
 	v, w, y, z, u := s[5], s[6], s[7], s[8], s[9]
