@@ -87,9 +87,6 @@ func (tr *tree) add(parent tables.HeaderLink, height uint32) {
 	if parent == none {
 		return
 	}
-	if tr.t.Header(l).Work().Cmp(tr.t.Header(tr.heaviest).Work()) > 0 {
-		tr.heaviest = l
-	}
 	p := &tr.vertices[parent]
 	if p.last != none {
 		last := &tr.vertices[p.last]
@@ -141,6 +138,9 @@ func (tr *tree) accept(h *chain.Header, hash *chain.Hash) (l tables.HeaderLink, 
 		return none, waits, v, err
 	}
 	tr.add(parent, p.height+1)
+	if tr.t.Header(l).Work().Cmp(tr.t.Header(tr.heaviest).Work()) > 0 {
+		tr.heaviest = l
+	}
 	return l, added, v, nil
 }
 
