@@ -84,13 +84,14 @@ type claim struct {
 	desk    *desk          // answers other processes meanwhile; nil: nobody does
 }
 
-// lock takes the folder for a writer. Lookups that are at it are let end, as most take no time.
+// lock takes the folder for a writer. Lookups that are at it are let end, as most take no time; one that found the store
+// unclean has it as its owner.
 func (a *app) lock(c claim) (*store.Dir, error) {
 	deadline := time.Now().Add(settlePatience)
 	for {
 		d, err := store.OpenDir(a.archive(), store.DirOptions{Create: c.create, Verb: c.verb})
 		var used *store.ErrInUse
-		if !errors.As(err, &used) || !readersOnly(&used.Owner) || time.Now().After(deadline) {
+		if !errors.As(err, &used) || time.Now().After(deadline) || !readersOnly(&used.Owner) && !answered[used.Owner.Verb] {
 			return d, err
 		}
 		time.Sleep(5 * time.Millisecond)
