@@ -110,7 +110,8 @@ func (m *importer) judge(s *slot, coins []chain.Coin, flags script.Flags) (valid
 // pass is the verdict on a block that breaks no rule.
 var pass = validate.Verdict{Tx: -1, Input: -1}
 
-// newScripts starts the workers that run scripts.
+// newScripts starts the workers that run scripts. Checks are put off where the verifier gains from groups.
 func newScripts(o *ImportOptions) *scripts.Checker {
-	return scripts.New(scripts.Options{Verifier: o.Verifier, Threads: o.Threads})
+	_, groups := o.Verifier.(script.GroupVerifier)
+	return scripts.New(scripts.Options{Verifier: o.Verifier, Threads: o.Threads, Deferred: groups})
 }

@@ -12,7 +12,6 @@ import (
 	"stele/node"
 	"stele/node/blockfile"
 	"stele/tables"
-	"stele/validate/script"
 )
 
 // maxListed bounds the rejected blocks that are listed as text.
@@ -28,7 +27,7 @@ func (a *app) importVerb() *cobra.Command {
 		RunE: a.verb(func(cmd *cobra.Command, args []string) error {
 			o := node.ImportOptions{
 				Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads, Memory: int64(a.conf.memory),
-				AssumeValid: a.conf.assumeValid,
+				AssumeValid: a.conf.assumeValid, Verifier: a.conf.verifier,
 			}
 			if cmd.Flags().Changed("stop-height") {
 				o.StopHeight = int64(stop)
@@ -63,7 +62,7 @@ func (a *app) importBlocks(o node.ImportOptions) error {
 	return a.claim(claim{verb: "import", create: true, desk: desk}, func(t *tables.Tables) error {
 		ctx, stop := a.interruptible()
 		defer stop()
-		a.log.Info().Str("verifier", script.Default().Name()).Stringer("assume_valid", assumed(a.conf.assumeValid)).
+		a.log.Info().Str("verifier", o.Verifier.Name()).Stringer("assume_valid", assumed(a.conf.assumeValid)).
 			Msg("importing")
 		bar := a.meter("import", "bytes")
 		o.Progress = func(p node.Progress) {

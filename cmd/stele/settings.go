@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"stele/chain"
+	"stele/validate/script"
 )
 
 // setting is one key of the configuration: KEY of [SECTION] in the file, STELE_SECTION_KEY in the environment, and a
@@ -41,6 +42,7 @@ type config struct {
 	memory      uint64 // bytes; 0: half of the machine's
 	utxo        bool
 	assumeValid chain.Hash // zero: no block
+	verifier    script.Verifier
 }
 
 // Values of settings.
@@ -63,6 +65,8 @@ var settings = []*setting{
 		help: "`level`: trace, debug, info, warn, error or off"},
 	{section: "import", key: "assume_valid", flag: "assume-valid", check: checkAssumeValid,
 		help: "block `hash` up to which scripts are taken as valid, or none; default: the network's"},
+	{section: "import", key: "verifier", flag: "verifier", fallback: script.Default().Name(), check: checkVerifier,
+		help: "what verifies signatures: a `name` that stele version lists"},
 	{section: "import", key: "utxo", flag: "utxo", fallback: "on", check: checkUTXO,
 		help: "`on|off`: with off, confirm from the tables alone"},
 	{section: "import", key: "threads", flag: "threads", number: true, fallback: "0", check: checkThreads,
@@ -122,6 +126,23 @@ func checkLogLevel(c *config, value string) error {
 	}
 	c.logLevel = level
 	return nil
+}
+
+func checkVerifier(c *config, value string) error {
+	v, ok := script.ByName(value)
+	if !ok {
+		return fmt.Errorf("%q is none of %s", value, strings.Join(verifierNames(), ", "))
+	}
+	c.verifier = v
+	return nil
+}
+
+// verifierNames lists the verifiers of this build, the default one first.
+func verifierNames() (names []string) {
+	for _, v := range script.Verifiers() {
+		names = append(names, v.Name())
+	}
+	return names
 }
 
 func checkAssumeValid(c *config, value string) (err error) {

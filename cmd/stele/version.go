@@ -19,6 +19,8 @@ type versionDocument struct {
 	Format  uint32 `json:"format"` // of the stores that this program reads and writes
 	Go      string `json:"go"`
 	System  string `json:"system"`
+
+	Verifiers []string `json:"verifiers"` // of signatures, the default one first
 }
 
 // versionVerb needs no configuration: it must answer whatever that is.
@@ -30,7 +32,8 @@ func (a *app) versionVerb() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			doc := versionOf()
 			return a.answer(doc, func(w io.Writer) {
-				fmt.Fprintf(w, "stele %s, store format %d, %s, %s\n", doc.Version, doc.Format, doc.Go, doc.System)
+				fmt.Fprintf(w, "stele %s, store format %d, %s, %s; signatures by %s\n",
+					doc.Version, doc.Format, doc.Go, doc.System, strings.Join(doc.Verifiers, ", "))
 			})
 		},
 	}
@@ -38,7 +41,7 @@ func (a *app) versionVerb() *cobra.Command {
 
 // versionOf describes this program.
 func versionOf() versionDocument {
-	doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version()}
+	doc := versionDocument{Version: "(devel)", Format: tables.Format, Go: runtime.Version(), Verifiers: verifierNames()}
 	doc.System = runtime.GOOS + "/" + runtime.GOARCH
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" {

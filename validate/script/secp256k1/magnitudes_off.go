@@ -1,0 +1,8 @@
+//go:build !magnitudes
+
+package secp256k1
+
+// checked tells whether bounds and demands are checked at run time: go test -tags magnitudes.
+const checked = false
+
+func require(bool, string) {}
