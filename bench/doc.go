@@ -15,7 +15,7 @@
 //	blocks.go    real blocks  bare.go  stores of them without history    turns.go    what takes turns, and how
 //	script*.go   scripts of inputs, and btcd's engine under the tag bench
 //	plot.go      results as pictures, under the tag bench
-//	chain/       chains to measure with
+//	chain/       chains to measure with                                 chaincmd.go  one of them as a file
 //
 // # Rules of measuring
 //

@@ -12,19 +12,23 @@ import (
 	"stele/chain"
 	"stele/internal/realdata"
 	"stele/internal/realdata/files"
+	"stele/validate/script"
 )
 
 // wanting tells whether a key cannot be measured for a reason that its rows name: code of others that is not linked, or
 // real blocks that are not on this machine.
 func wanting(key string) bool {
 	switch key {
-	case "size.ratio":
-		return true // a chain of today's mix is not made yet
 	case "decode.fresh", "decode.reused", "hash.time_vs_xxh3":
 		return wireDecode == nil || hashXXH3 == nil
 	case "script.quadratic_vs_btcd", "script.many_inputs_vs_btcd":
 		_, ok := files.Dir()
 		return !ok || wireDecode == nil
+	case "sig.ecdsa_vs_libsecp":
+		_, ok := script.ByName(libsecp)
+		return !ok
+	case "sig.lanes_ecdsa_vs_libsecp", "sig.lanes_schnorr_vs_libsecp":
+		return true // no lanes yet
 	case "size.modern", "block.raw_ms":
 		_, ok := files.Path("mainnet", "blocks", statedBlock+".blk.gz")
 		return !ok

@@ -52,19 +52,18 @@ func runSize(ctx context.Context, o Options) (*Result, error) {
 	if err := os.WriteFile(path, blocks, 0o600); err != nil {
 		return nil, err
 	}
-	if err := s.whole(ctx, "mainnet", path, chain.Main()); err != nil {
+	if _, err := s.whole(ctx, "mainnet", path, chain.Main()); err != nil {
 		return nil, err
 	}
-	f, err := o.makeChain("generated.blk", chainOptions(o.Scale))
+	c := chainOptions(o.Scale)
+	c.Mix = gen.Mainnet
+	f, err := o.makeChain("generated.blk", c)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.whole(ctx, "generated", f.Path, chain.Regtest()); err != nil {
-		return nil, err
-	}
-	s.result.single("ratio", "ratio", None,
-		"the generated chain pays to and spends from witness key hashes alone: no measure of today's mix")
-	return &s.result, nil
+	ratio, err := s.whole(ctx, "generated", f.Path, chain.Regtest())
+	s.result.ratio("size.ratio", ratio)
+	return &s.result, err
 }
 
 // modern sends the modern blocks through the codecs, and through a store, which must take the same bytes.
@@ -162,15 +161,15 @@ func (s *sizing) kinds(name string, all *codec.Sizes) {
 }
 
 // whole imports a block file and tells what each table takes.
-func (s *sizing) whole(ctx context.Context, name, path string, p *chain.Params) error {
+func (s *sizing) whole(ctx context.Context, name, path string, p *chain.Params) (Number, error) {
 	s.o.Note(name + ": importing")
 	var all codec.Sizes
 	if err := eachBlockOf(path, all.Add); err != nil {
-		return err
+		return None, err
 	}
 	stats, wire, err := s.imported(ctx, path, p)
 	if err != nil {
-		return err
+		return None, err
 	}
 	var sum, slab uint64
 	for _, t := range stats {
@@ -189,12 +188,11 @@ func (s *sizing) whole(ctx context.Context, name, path string, p *chain.Params) 
 		s.result.single(name+".table."+t.Name, "of the wire", Number(n)/Number(wire), note)
 	}
 	if slab < uint64(all.Slab) || slab-uint64(all.Slab) > genesisSlab {
-		return fmt.Errorf("%s: the store's slabs have %d bytes, the codecs make %d of the chain", name, slab, all.Slab)
+		return None, fmt.Errorf("%s: the store's slabs have %d bytes, the codecs make %d of the chain", name, slab, all.Slab)
 	}
 	s.kinds(name, &all)
-	s.result.single(name+".archive_vs_wire", "ratio", Number(sum)/Number(wire),
-		fmt.Sprintf("%d bytes for %d on the wire", sum, wire))
-	return nil
+	return s.result.single(name+".archive_vs_wire", "ratio", Number(sum)/Number(wire),
+		fmt.Sprintf("%d bytes for %d on the wire", sum, wire)), nil
 }
 
 // genesisSlab is more than the slab bytes of a genesis block, which no generated file has.

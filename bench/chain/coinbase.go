@@ -13,32 +13,31 @@ const coinbaseKey = 0
 // reward is what the block's coinbase takes.
 func (g *Source) reward() int64 { return validate.Subsidy(wire.Regtest(), g.height) + g.fees }
 
-// coinbase writes the block's coinbase without its witness, into the buffer of transactions:
+// appendCoinbase appends a block's coinbase without its witness:
 //
-//	version 4 | 1 | null outpoint 36 | script: height (BIP34), four bytes of the seed | sequence 4
+//	version 4 | 1 | null outpoint 36 | script: height (BIP34), four bytes of a number | sequence 4
 //	| 2 | reward to a key hash 31 | 0 to the commitment to the witnesses 47 | lock time 4
-func (g *Source) coinbase(witnessRoot *wire.Hash) []byte {
-	b := binary.LittleEndian.AppendUint32(g.plain[:0], 2)
+func (g *Source) appendCoinbase(b []byte, height, number uint32, reward int64, witnessRoot *wire.Hash) []byte {
+	b = binary.LittleEndian.AppendUint32(b, 2)
 	b = append(b, 1)
 	b = append(b, make([]byte, wire.HashSize)...)
 	b = binary.LittleEndian.AppendUint32(b, 0xffffffff)
 	at := len(b)
-	b = appendHeight(append(b, 0), g.height)
+	b = appendHeight(append(b, 0), height)
 	b = append(b, 4)
-	b = binary.LittleEndian.AppendUint32(b, uint32(g.o.Seed))
+	b = binary.LittleEndian.AppendUint32(b, number)
 	b[at] = byte(len(b) - at - 1)
 	b = binary.LittleEndian.AppendUint32(b, 0xffffffff)
 	b = append(b, 2)
-	b = g.payment(b, g.reward(), coinbaseKey)
+	b = binary.LittleEndian.AppendUint64(b, uint64(reward))
+	b = g.ring.appendScript(b, WitnessKey, coinbaseKey)
 	b = binary.LittleEndian.AppendUint64(b, 0)
 	b = append(b, 38, 0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed)
 	var pair [2 * wire.HashSize]byte // the root, and the reserved value of zeros
 	copy(pair[:], witnessRoot[:])
 	commitment := wire.DoubleSHA256(pair[:])
 	b = append(b, commitment[:]...)
-	b = binary.LittleEndian.AppendUint32(b, 0)
-	g.plain = b
-	return b
+	return binary.LittleEndian.AppendUint32(b, 0)
 }
 
 // appendHeight pushes a height as a script number in its least form, as BIP34 wants it.

@@ -19,7 +19,7 @@ type Place struct {
 	Coinbase wire.Hash // txid
 }
 
-// File is a chain that was written into a block file. Places[h-1] is of the block at height h.
+// File is a chain that was written into a block file. Places[h-1] is of the block at height h; stale blocks have none.
 type File struct {
 	Path   string
 	Places []Place
@@ -41,8 +41,10 @@ func Write(path string, o Options) (*File, error) {
 	r := &File{Path: path, Places: make([]Place, 0, o.Blocks)}
 	var b Block
 	for off := int64(RecordHead); g.Next(&b); off += int64(len(b.Raw)) + RecordHead {
-		r.Places = append(r.Places, Place{off, uint32(len(b.Raw)), b.Coinbase})
-		if err := writeRecord(w, b.Raw); err != nil {
+		if !b.Stale {
+			r.Places = append(r.Places, Place{off, uint32(len(b.Raw)), b.Coinbase})
+		}
+		if err := WriteRecord(w, b.Raw); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +55,8 @@ func Write(path string, o Options) (*File, error) {
 	return r, f.Close()
 }
 
-func writeRecord(w io.Writer, raw []byte) error {
+// WriteRecord writes a block as a block file has it.
+func WriteRecord(w io.Writer, raw []byte) error {
 	var head [RecordHead]byte
 	magic := wire.Regtest().Magic
 	copy(head[:], magic[:])

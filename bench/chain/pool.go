@@ -6,29 +6,35 @@ import (
 	wire "stele/chain"
 )
 
-// coin is an unspent output.
+// coin is an unspent output, in 56 bytes.
 type coin struct {
 	txid  wire.Hash
 	vout  uint32
 	born  uint32 // height of its block; 0: it was spent
 	value int64
-	key   uint16 // of Source.keys
+	key   uint16 // of the keyring: a key, or a leaf
+	kind  Kind
 }
 
-// Four inputs of five are drawn by age; with this mean, in blocks' worth of outputs, about one input of ten spends an
-// output of its own block.
-const (
-	youngShare = 0.8
-	youngMean  = 6
-	attempts   = 64
-)
+// ripe tells whether a coin can be spent at a height.
+func (c *coin) ripe(height uint32) bool {
+	return c.born != 0 && (c.kind != WitnessDelay || height-c.born >= delay)
+}
 
-// pool holds the unspent outputs, oldest first. What is spent leaves a hole. When a third of the places are holes the
-// pool is packed; so a draw needs few attempts, and order, which is age, stays.
+// pool holds the unspent outputs in the order in which they came, which is by height: a coinbase comes when it matures.
+// What is spent leaves a hole. When a third of the places are holes the pool is packed, so a draw needs few attempts.
 type pool struct {
+	mix   *mix
 	coins []coin
+	first []uint32 // by height: the place of the first coin that came then
 	live  int
-	mean  float64 // age at which young coins are drawn, in places from the end
+}
+
+// begin opens a height.
+func (p *pool) begin(height uint32) {
+	for uint32(len(p.first)) <= height {
+		p.first = append(p.first, uint32(len(p.coins)))
+	}
 }
 
 func (p *pool) add(c coin) {
@@ -36,9 +42,13 @@ func (p *pool) add(c coin) {
 	p.live++
 }
 
-// draw takes a coin out. There must be one.
-func (p *pool) draw(r *rand.Rand) coin {
-	at := p.choose(r)
+const (
+	ageAttempts   = 48 // ages drawn before any coin will do
+	placeAttempts = 20 // places drawn of one age
+)
+
+// take takes out the coin at a place.
+func (p *pool) take(at int) coin {
 	c := p.coins[at]
 	p.coins[at].born = 0
 	if p.live--; len(p.coins) > 64 && 3*p.live < 2*len(p.coins) {
@@ -47,37 +57,90 @@ func (p *pool) draw(r *rand.Rand) coin {
 	return c
 }
 
-func (p *pool) choose(r *rand.Rand) int {
-	n := len(p.coins)
-	young := r.Float64() < youngShare
-	for range attempts {
-		at := 0
-		if young {
-			age := r.ExpFloat64() * p.mean
-			if age >= float64(n) {
-				continue
+// choose draws an age, and a coin of it. An age of which the chain has no coins left is drawn again; for one that is
+// far beyond what the chain has, any of the older half of the coins will do.
+func (p *pool) choose(r *rand.Rand, height uint32) (at int, ok bool) {
+	far := false
+	for range ageAttempts {
+		a := drawAge(p.mix.ages, r)
+		if far = far || a > int(min(height, oldAge)); far {
+			a = anyAge
+		}
+		from, to := 0, len(p.coins)
+		if a != anyAge {
+			from, to = p.cameAt(height - uint32(a))
+		} else if far {
+			to = (to + 1) / 2
+		}
+		for n := 0; n < placeAttempts && from < to; n++ {
+			if at := from + r.IntN(to-from); p.coins[at].ripe(height) && !p.passOver(r, at) {
+				return at, true
 			}
-			at = n - 1 - int(age)
-		} else {
-			at = r.IntN(n)
-		}
-		if p.coins[at].born != 0 {
-			return at
 		}
 	}
-	at := n - 1
-	for p.coins[at].born == 0 {
-		at--
+	for at := len(p.coins) - 1; at >= 0; at-- {
+		if p.coins[at].ripe(height) {
+			return at, true
+		}
 	}
-	return at
+	return 0, false
+}
+
+// passOver decides whether a coin is left for another one: more often if it is of no value, and if no other of its
+// transaction is beside it.
+func (p *pool) passOver(r *rand.Rand, at int) bool {
+	c := &p.coins[at]
+	return c.value < smallAmount && r.IntN(1000) < p.mix.keepSmall ||
+		p.mix.keepLone > 0 && !p.besides(at) && r.IntN(1000) < p.mix.keepLone
+}
+
+// besides tells whether the coin in front or behind is of the same transaction.
+func (p *pool) besides(at int) bool {
+	txid := &p.coins[at].txid
+	for _, n := range [2]int{at - 1, at + 1} {
+		if n >= 0 && n < len(p.coins) && p.coins[n].born != 0 && p.coins[n].txid == *txid {
+			return true
+		}
+	}
+	return false
+}
+
+// cameAt returns the places of what came at a height.
+func (p *pool) cameAt(height uint32) (from, to int) {
+	to = len(p.coins)
+	if height+1 < uint32(len(p.first)) {
+		to = int(p.first[height+1])
+	}
+	return int(p.first[height]), to
 }
 
 func (p *pool) pack() {
 	kept := p.coins[:0]
-	for i := range p.coins {
-		if p.coins[i].born != 0 {
-			kept = append(kept, p.coins[i])
+	for height := range p.first {
+		from, to := p.cameAt(uint32(height))
+		p.first[height] = uint32(len(kept))
+		for i := from; i < to; i++ {
+			if p.coins[i].born != 0 {
+				kept = append(kept, p.coins[i])
+			}
 		}
 	}
 	p.coins = kept
+}
+
+// count returns how many coins there are, and of how many transactions: coins of one came together.
+func (p *pool) count() (coins, records uint64) {
+	var last *wire.Hash
+	for i := range p.coins {
+		c := &p.coins[i]
+		if c.born == 0 {
+			continue
+		}
+		coins++
+		if last == nil || *last != c.txid {
+			records++
+		}
+		last = &c.txid
+	}
+	return coins, records
 }

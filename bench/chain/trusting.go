@@ -1,7 +1,7 @@
 package chain
 
-// Trusting is the verifier under which generated chains are imported: their signatures are made up, and to it all
-// signatures are true. Everything else about a chain, its scripts too, is judged as ever. It is a script.Verifier.
+// Trusting is the verifier under which chains with made-up signatures are imported: to it all signatures are true.
+// Everything else about a chain, its scripts too, is judged as ever. It is a script.Verifier.
 type Trusting struct{}
 
 // Name is what the verifier is called.

@@ -7,173 +7,168 @@ import (
 )
 
 const (
-	keyHash   = 22  // bytes of a P2WPKH script
-	maxFanOut = 256 // outputs
-	oldAge    = 100 // blocks: see Stats.Old
-
-	sequence = 0xfffffffd // replaceable, no relative lock
+	maxFanOut = 256     // outputs
+	heaviest  = 100_000 // weight units of inputs at which a transaction gets no further one
 )
 
-// shares draws small numbers: a value in lo..hi with the weight of its line, in hundredths.
-type shares []struct{ lo, hi, percent int }
+// paying is an output that is being made.
+type paying struct {
+	value int64
+	key   uint16
+	kind  Kind
+}
 
-// The means are 2.40 inputs and 2.70 outputs. Most transactions pay one party and themselves; the tails are
-// consolidations and payouts.
-var (
-	inputShares  = shares{{1, 1, 60}, {2, 2, 20}, {3, 3, 8}, {4, 8, 8}, {9, 25, 4}}
-	outputShares = shares{{1, 1, 18}, {2, 2, 65}, {3, 3, 7}, {4, 10, 8}, {11, 34, 2}}
-)
+// made is a transaction of the block being made, in Source.plain; its inputs are Source.spends[first:first+n].
+type made struct {
+	at, end  int // of its bytes without witness
+	outs     int // where the count of its outputs begins
+	first, n int
+	salt     uint64
+	witness  bool
+}
 
-func (s shares) draw(g *Source) int {
-	n := g.rng.IntN(100)
-	for i := range s {
-		if n -= s[i].percent; n < 0 {
-			return s[i].lo + g.rng.IntN(s[i].hi-s[i].lo+1)
-		}
+// ordinary adds a transaction that spends coins of the pool; false if no coin can be spent.
+func (g *Source) ordinary() bool {
+	n := g.mix.outputs.draw(g.rng)
+	first := len(g.spends)
+	if !g.spendSome(g.mix.inputs.draw(g.rng), ownFee+ownOutput*int64(n)) {
+		return false
 	}
-	return s[len(s)-1].hi
-}
-
-// ordinary appends a transaction that spends coins of the pool.
-func (g *Source) ordinary() {
-	g.spent = g.spent[:0]
-	for range min(inputShares.draw(g), g.pool.live) {
-		c := g.pool.draw(g.rng)
-		g.spent = append(g.spent, c)
-		switch {
-		case c.born == g.height:
-			g.stats.Own++
-		case g.height-c.born > oldAge:
-			g.stats.Old++
+	g.paid = g.paid[:0]
+	change := g.rng.IntN(n)
+	for i := range n {
+		kind := Data
+		if i == change || g.rng.IntN(1000) >= g.mix.data {
+			kind = g.mix.someKind(g.rng)
 		}
+		g.paid = append(g.paid, paying{kind: kind})
 	}
-	outs := outputShares.draw(g)
-	g.transaction(outs)
-	g.stats.Txs++
-	g.stats.Ins += uint64(len(g.spent))
-	g.stats.Outs += uint64(outs)
-}
-
-// fanOut appends a transaction that splits one coin evenly.
-func (g *Source) fanOut(c coin) {
-	g.spent = append(g.spent[:0], c)
-	g.transaction(maxFanOut)
-	g.stats.FanOuts++
-}
-
-// transaction appends one that spends g.spent to a number of outputs, and puts these into the pool. It is written
-// without its witness first, which is what the txid is of.
-func (g *Source) transaction(outs int) {
-	b := binary.LittleEndian.AppendUint32(g.plain[:0], 2)
-	b = wire.AppendCompactSize(b, uint64(len(g.spent)))
 	total := int64(0)
-	for i := range g.spent {
-		c := &g.spent[i]
-		total += c.value
-		b = append(b, c.txid[:]...)
-		b = binary.LittleEndian.AppendUint32(b, c.vout)
-		b = append(b, 0)
-		b = binary.LittleEndian.AppendUint32(b, sequence)
+	for i := first; i < len(g.spends); i++ {
+		total += g.spends[i].value
 	}
-	fee := min(total/2, int64(len(b)+outs*(keyHash+9)+27*len(g.spent))*int64(1+g.rng.IntN(8)))
+	size := 11 + 34*n + 70*(len(g.spends)-first) // about, in virtual bytes
+	fee := min(total/4, int64(size*g.mix.rates.draw(g.rng)))
+	g.split(total-fee, change)
 	g.fees += fee
-	g.values = g.split(g.values[:0], total-fee, outs)
-	b = wire.AppendCompactSize(b, uint64(outs))
-	g.payees = g.payees[:0]
-	for _, v := range g.values {
-		n := uint16(g.rng.IntN(keyCount))
-		g.payees = append(g.payees, n)
-		b = g.payment(b, v, n)
+	g.stats.ordinary(g.height, g.spends[first:], g.paid)
+	g.transaction(first)
+	return true
+}
+
+// spendSome draws up to n coins, the first of which should have so much.
+func (g *Source) spendSome(n int, worth int64) bool {
+	weight, final := 0, g.mix.versions && g.rng.IntN(3) == 0
+	for i := 0; i < n && weight < heaviest; i++ {
+		at, ok := g.pool.choose(g.rng, g.height)
+		for tries := 0; i == 0 && ok && tries < 12 && g.pool.coins[at].value < worth; tries++ {
+			at, ok = g.pool.choose(g.rng, g.height)
+		}
+		if !ok {
+			return i > 0
+		}
+		in := spend{coin: g.pool.take(at), sequence: 0xfffffffd} // replaceable, no relative lock
+		switch {
+		case in.kind == WitnessDelay:
+			in.sequence = delay
+		case final:
+			in.sequence = 0xffffffff
+		}
+		weight += g.ring.weightBound(&in.coin)
+		g.spends = append(g.spends, in)
 	}
-	lock := uint32(0)
+	return true
+}
+
+// fanOut adds a transaction that splits one coin evenly.
+func (g *Source) fanOut(c coin) {
+	first := len(g.spends)
+	g.spends = append(g.spends, spend{c, 0xfffffffd})
+	g.paid = g.paid[:0]
+	for range maxFanOut {
+		g.paid = append(g.paid, paying{kind: g.mix.someKind(g.rng)})
+	}
+	fee := int64(maxFanOut * 40)
+	g.splitEvenly(c.value - fee)
+	g.fees += fee
+	g.stats.FanOuts++
+	g.transaction(first)
+}
+
+// transaction adds one that spends g.spends from first on and pays g.paid, and puts what it pays into the pool. What
+// does not enter its txid, the witness, is left for later.
+func (g *Source) transaction(first int) {
+	ins := g.spends[first:]
+	version, lock := uint32(2), uint32(0)
 	if g.rng.IntN(5) == 0 {
 		lock = g.height - 1 // final, as wallets set it
+		g.stats.Locked++
 	}
+	if g.mix.versions && g.rng.IntN(5) == 0 && !anyDelayed(ins) {
+		version = 1
+	}
+	m := made{at: len(g.plain), first: first, n: len(ins), salt: g.rng.Uint64()}
+	g.outs = g.appendOutputs(g.outs[:0])
+	s := &g.signers[0]
+	s.begin(version, lock, ins, g.outs, ^m.salt)
+	b := binary.LittleEndian.AppendUint32(g.plain, version)
+	b = wire.AppendCompactSize(b, uint64(len(ins)))
+	bound := 2
+	for i := range ins {
+		b = appendOutpoint(b, &ins[i])
+		b = s.script(b, i)
+		b = binary.LittleEndian.AppendUint32(b, ins[i].sequence)
+		bound += g.ring.witnessBound(&ins[i].coin)
+		m.witness = m.witness || ins[i].kind.hasWitness()
+	}
+	m.outs = len(b)
+	b = append(b, g.outs...)
 	b = binary.LittleEndian.AppendUint32(b, lock)
+	m.end = len(b)
 	g.plain = b
-	g.stripped += len(b)
-	txid := wire.DoubleSHA256(b)
+	g.weight += 4*(m.end-m.at) + bound
+	g.txs = append(g.txs, m)
+	txid := wire.DoubleSHA256(b[m.at:])
 	g.txids = append(g.txids, txid)
-	g.wtxids = append(g.wtxids, g.appendWithWitness())
-	for i, v := range g.values {
-		g.pool.add(coin{txid: txid, vout: uint32(i), born: g.height, value: v, key: g.payees[i]})
-	}
-}
-
-// appendWithWitness appends g.plain to the block's body with a witness for each input, and returns the wtxid.
-func (g *Source) appendWithWitness() wire.Hash {
-	start, end := len(g.body), len(g.plain)-4
-	b := append(g.body, g.plain[:4]...)
-	b = append(b, 0, 1)
-	b = append(b, g.plain[4:end]...)
-	for i := range g.spent {
-		b = g.witness(b, g.spent[i].key)
-	}
-	b = append(b, g.plain[end:]...)
-	g.body = b
-	return wire.DoubleSHA256(b[start:])
-}
-
-// split divides a total into a number of values, each of a random part of what is left, and every other one rounded to
-// three digits, as payments are and change is not. The sum is exact.
-func (g *Source) split(dst []int64, total int64, n int) []int64 {
-	if n == maxFanOut {
-		for range n - 1 {
-			dst = append(dst, total/int64(n))
+	for i := range g.paid {
+		if p := &g.paid[i]; p.kind != Data {
+			g.pool.add(coin{txid: txid, vout: uint32(i), born: g.height, value: p.value, key: p.key, kind: p.kind})
 		}
-		return append(dst, total-total/int64(n)*int64(n-1))
 	}
-	for left := n; left > 1; left-- {
-		v := g.rng.Int64N(2*(total/int64(left)) + 1)
-		if v = min(v, total); g.rng.IntN(2) == 0 {
-			v = rounded(v)
+}
+
+func anyDelayed(ins []spend) bool {
+	for i := range ins {
+		if ins[i].kind == WitnessDelay {
+			return true
 		}
-		dst = append(dst, v)
-		total -= v
 	}
-	return append(dst, total)
+	return false
 }
 
-// rounded keeps the first three digits of a value.
-func rounded(v int64) int64 {
-	unit := int64(1)
-	for v/unit >= 1000 {
-		unit *= 10
+// appendOutputs appends the count and the outputs of g.paid: value 8, length, script.
+func (g *Source) appendOutputs(b []byte) []byte {
+	b = wire.AppendCompactSize(b, uint64(len(g.paid)))
+	for i := range g.paid {
+		p := &g.paid[i]
+		b = binary.LittleEndian.AppendUint64(b, uint64(p.value))
+		if p.kind == Data {
+			b = g.appendData(b)
+			continue
+		}
+		p.key = p.kind.someKey(g.rng)
+		b = g.ring.appendScript(b, p.kind, p.key)
 	}
-	return v - v%unit
+	return b
 }
 
-// payment appends an output: value 8, length 1, 0, 20, key hash.
-func (g *Source) payment(b []byte, value int64, to uint16) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(value))
-	b = append(b, keyHash, 0, 20)
-	return append(b, g.keys[to].program[:]...)
-}
-
-// witness appends the stack of an input that spends a key hash: a signature and a compressed key.
-func (g *Source) witness(b []byte, by uint16) []byte {
-	at := len(b) + 1
-	b = append(b, 2, 0) // the length comes when it is known
-	b = append(b, 0x30, 0, 0x02, 32)
-	r := len(b)
-	b = g.random(b, 32)
-	if b[r] |= 0x01; b[r]&0x80 != 0 { // never a leading zero; a set top bit asks for one in front
-		b = append(b, 0)
-		copy(b[r+1:], b[r:])
-		b[r], b[r-1] = 0, 33
+// appendData appends a script that only carries data: RETURN and a push, mostly short, of up to 75 bytes.
+func (g *Source) appendData(b []byte) []byte {
+	n := 8 + g.rng.IntN(25)
+	if g.rng.IntN(4) == 0 {
+		n = 33 + g.rng.IntN(43)
 	}
-	b = append(b, 0x02, 32)
-	s := len(b)
-	b = g.random(b, 32)
-	b[s] = b[s]&0x3f | 0x01 // below half of the group's order
-	b[at+2] = byte(len(b) - at - 3)
-	b = append(b, 1) // SIGHASH_ALL
-	b[at] = byte(len(b) - at - 1)
-	b = append(b, 33)
-	return append(b, g.keys[by].public[:]...)
-}
-
-func (g *Source) random(b []byte, n int) []byte {
+	b = append(b, byte(n+2), 0x6a, byte(n))
 	b = append(b, make([]byte, n)...)
 	_, _ = g.bytes.Read(b[len(b)-n:])
 	return b

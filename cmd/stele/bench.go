@@ -49,6 +49,7 @@ func (a *app) benchVerb() *cobra.Command {
 	c.Flags().IntVar(&o.Runs, "runs", 5, "measure every arm `N` times")
 	c.Flags().StringVar(&o.Dir, "dir", "", "`folder` for stores, which are removed again; default: for temporary files")
 	c.Flags().StringVar(&plots, "plot", "", "`folder` for plots, an SVG and a PNG of each experiment")
+	c.AddCommand(a.benchChainVerb())
 	return c
 }
 
