@@ -85,7 +85,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 func All() []Experiment {
 	return []Experiment{
 		recoverExperiment, writtenExperiment, lookupExperiment,
-		decodeExperiment, hashExperiment, sizeExperiment, blockExperiment, scriptExperiment, sigExperiment,
+		decodeExperiment, hashExperiment, sizeExperiment, blockExperiment, scriptExperiment, sigExperiment, utxoExperiment,
 	}
 }
 

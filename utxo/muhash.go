@@ -24,6 +24,9 @@ func NewMuHash() *MuHash {
 	return &MuHash{num: one, den: one, buf: make([]byte, 0, coinFixed+maxScript+9)}
 }
 
+// Reset makes h the hash of the empty set again.
+func (h *MuHash) Reset() { h.num, h.den, h.removed = one, one, false }
+
 // Add takes a coin in, in any order. The error is always nil. Adding a coin
 // that was removed before restores it.
 func (h *MuHash) Add(c *Coin) error {
@@ -78,13 +81,25 @@ func (h *MuHash) Combine(o *MuHash) {
 // 384 little-endian bytes. Where coins were removed it costs one modular
 // inversion.
 func (h *MuHash) Sum() chain.Hash {
+	state := h.State()
+	return sha256.Sum256(state[:])
+}
+
+// State returns num/den in little-endian bytes, by which a hash that is carried from block to block can be kept and
+// restored. It is never zero, unless zero was restored.
+func (h *MuHash) State() (state [384]byte) {
 	if h.removed {
 		h.den.inverse()
 		h.m.mul(&h.num, &h.den)
 		h.den, h.removed = one, false
 	}
 	h.num.reduce()
-	var out [numBytes]byte
-	h.num.store(&out)
-	return sha256.Sum256(out[:])
+	h.num.store(&state)
+	return state
+}
+
+// Restore makes h the hash that had a state.
+func (h *MuHash) Restore(state *[384]byte) {
+	h.Reset()
+	h.num.load(state)
 }

@@ -9,13 +9,13 @@ import (
 	"stele/chain"
 )
 
-// batch is how many bytes of coins are gathered for one write to the hash.
-const batch = 8 << 10
+// batchBytes is how many bytes of coins are gathered for one write to the hash.
+const batchBytes = 8 << 10
 
 // Serialized3 is Core's hash_serialized_3: SHA256(SHA256(all coins)).
 type Serialized3 struct {
 	sha  hash.Hash
-	buf  []byte // not yet written; has room for batch and a script beyond
+	buf  []byte // not yet written; has room for batchBytes and a script beyond
 	last chain.Hash
 	vout uint32 // of the last coin
 	any  bool
@@ -23,7 +23,7 @@ type Serialized3 struct {
 
 // NewSerialized3 returns the hash of the empty set.
 func NewSerialized3() *Serialized3 {
-	return &Serialized3{sha: sha256.New(), buf: make([]byte, 0, batch+coinFixed+maxScript+9)}
+	return &Serialized3{sha: sha256.New(), buf: make([]byte, 0, batchBytes+coinFixed+maxScript+9)}
 }
 
 // OutOfOrder says that a coin does not come behind the one before it.
@@ -47,10 +47,17 @@ func (s *Serialized3) Add(c *Coin) error {
 	}
 	s.any, s.last, s.vout = true, *c.Txid, c.Vout
 	s.buf = c.Append(s.buf)
-	if len(s.buf) >= batch {
+	if len(s.buf) >= batchBytes {
 		s.flush()
 	}
 	return nil
+}
+
+// write takes in the bytes of coins that are known to come next.
+func (s *Serialized3) write(coins []byte) {
+	if s.buf = append(s.buf, coins...); len(s.buf) >= batchBytes {
+		s.flush()
+	}
 }
 
 func (s *Serialized3) flush() {

@@ -20,6 +20,7 @@ import (
 // request's goroutine, but for those that hand something to the writer themselves or stand in writersVerbs.
 var answered = map[string]bool{
 	"tx": true, "spender": true, "block": true, "header": true, "utxo get": true, "utxo stats": true,
+	"utxo dump": true, "utxo load": true,
 	"info": true, "check": true, "checkpoint": true, "backup": true,
 }
 

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -423,19 +422,23 @@ func TestCancelledStats(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
-	few := 0 // results that are not wanted any more are waited for: nothing reads the view when the loop has ended
-	var running atomic.Int32
-	for range inOrder(64, 8, func(i int) (int, error) {
-		running.Add(1)
-		defer running.Add(-1)
-		time.Sleep(time.Millisecond)
-		return i, nil
-	}) {
-		if few++; few == 3 {
-			break
-		}
+}
+
+// TestDumpInUse asks the process that has the store.
+func TestDumpInUse(t *testing.T) {
+	dir := temp(t)
+	p := startImport(t, dir)
+	p.feed(0, height+1)
+	p.reach(height)
+	path := filepath.Join(t.TempDir(), "tip")
+	dumped := answer[dumpDocument](t, dir, "utxo", "dump", path)
+	loaded := answer[loadDocument](t, dir, "utxo", "load", path)
+	if dumped.Path != path || loaded.Hash != dumped.Hash || loaded.Coins != dumped.Coins || dumped.Height != height {
+		t.Errorf("%+v, %+v", dumped, loaded)
 	}
-	if n := running.Load(); n != 0 {
-		t.Errorf("%d are still running", n)
+	refuse(t, codeFailed, dir, []string{"utxo", "dump", path}, "exists")
+	if left := entries(t, filepath.Dir(path)); len(left) != 1 || strings.HasSuffix(left[0], incomplete) {
+		t.Errorf("left %q", left)
 	}
+	p.end()
 }

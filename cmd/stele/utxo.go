@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +27,7 @@ const (
 // utxoVerb asks about the unspent outputs. They are computed from the tables: the outputs without a spender.
 func (a *app) utxoVerb() *cobra.Command {
 	group := a.group("utxo", "unspent outputs")
-	group.AddCommand(a.utxoGetVerb(), a.utxoStatsVerb())
+	group.AddCommand(a.utxoGetVerb(), a.utxoStatsVerb(), a.utxoDumpVerb(), a.utxoLoadVerb())
 	return group
 }
 
@@ -138,7 +134,11 @@ func (a *app) utxoStats(v *tables.View, kind string) error {
 func hashSet(ctx context.Context, v *tables.View, kind string, threads int,
 ) (stats utxo.Stats, hash chain.Hash, err error) {
 	if kind == hashSerialized3 {
-		return serialized3(ctx, v, threads)
+		set, err := unspentOf(ctx, v, threads)
+		if err != nil {
+			return stats, hash, err
+		}
+		return utxo.Serialized3Of(set, threads, nil)
 	}
 	parts := make([]utxo.Stats, threads)
 	hashes := make([]*utxo.MuHash, threads)
@@ -172,109 +172,6 @@ func hashSet(ctx context.Context, v *tables.View, kind string, threads int,
 
 func setCoin(c *utxo.Coin, u *tables.Unspent) {
 	*c = utxo.Coin{Txid: u.Txid, Vout: u.Vout, Height: u.Height, Coinbase: u.Coinbase, Value: u.Value, Script: u.Script}
-}
-
-// serialized3 hashes the set in the order of its txids. Memory is bounded by 4 bytes for each transaction with an
-// unspent output, and 16 bytes for each of one 256th of them on each goroutine that sorts.
-func serialized3(ctx context.Context, v *tables.View, threads int) (stats utxo.Stats, hash chain.Hash, err error) {
-	buckets := make([][256][]tables.TxLink, threads) // by the first byte of the txid, for each goroutine that finds them
-	err = eachBlock(ctx, v, threads, func(worker int) func(tables.TxLink) error {
-		return func(l tables.TxLink) error {
-			unspent := false
-			err := v.EachUnspentOf(l, func(*tables.Unspent) error {
-				unspent = true
-				return nil
-			})
-			if unspent {
-				b := &buckets[worker][v.Txid(l)[0]]
-				*b = append(*b, l)
-			}
-			return err
-		}
-	})
-	if err != nil {
-		return stats, hash, err
-	}
-	sorted := func(first int) (all []tables.TxLink, err error) {
-		for i := range buckets {
-			all = append(all, buckets[i][first]...)
-			buckets[i][first] = nil
-		}
-		return all, guarded(func() error { sortByTxid(v, all); return nil })
-	}
-	h := utxo.NewSerialized3()
-	var c utxo.Coin
-	for bucket, err := range inOrder(256, threads, sorted) {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return stats, hash, err
-		}
-		for _, l := range bucket {
-			err := v.EachUnspentOf(l, func(u *tables.Unspent) error {
-				setCoin(&c, u)
-				stats.Count(&c)
-				return h.Add(&c)
-			})
-			if err != nil {
-				return stats, hash, err
-			}
-		}
-	}
-	return stats, h.Sum(), nil
-}
-
-// sortByTxid sorts transactions by the bytes of their txids, reading each txid once and again only to tell equal
-// prefixes apart.
-func sortByTxid(v *tables.View, all []tables.TxLink) {
-	type keyed struct {
-		key  [8]byte
-		link tables.TxLink
-	}
-	keys := make([]keyed, len(all))
-	for i, l := range all {
-		keys[i] = keyed{[8]byte(v.Txid(l)[:8]), l}
-	}
-	slices.SortFunc(keys, func(a, b keyed) int {
-		if c := bytes.Compare(a.key[:], b.key[:]); c != 0 {
-			return c
-		}
-		return bytes.Compare(v.Txid(a.link)[:], v.Txid(b.link)[:])
-	})
-	for i := range keys {
-		all[i] = keys[i].link
-	}
-}
-
-// inOrder computes f(0) to f(n-1) on several goroutines, at most that many ahead, and yields the results in order.
-func inOrder[T any](n, threads int, f func(int) (T, error)) iter.Seq2[T, error] {
-	type result struct {
-		value T
-		err   error
-	}
-	return func(yield func(T, error) bool) {
-		results := make([]chan result, n)
-		start := func(i int) {
-			results[i] = make(chan result, 1)
-			go func() {
-				value, err := f(i)
-				results[i] <- result{value, err}
-			}()
-		}
-		for i := range min(threads, n) {
-			start(i)
-		}
-		for i := range n {
-			r := <-results[i]
-			if i+threads < n {
-				start(i + threads)
-			}
-			if !yield(r.value, r.err) {
-				for later := i + 1; later < min(n, i+1+threads); later++ {
-					<-results[later] // nothing may read the view any more when its reader has gone
-				}
-				return
-			}
-		}
-	}
 }
 
 // blockRun is how many blocks a goroutine takes at a time.

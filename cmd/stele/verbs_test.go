@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,13 @@ func TestWholeChain(t *testing.T) {
 		if r.out != want {
 			t.Errorf("%s\nwant\n%s", r.out, want)
 		}
+	}
+	path := filepath.Join(t.TempDir(), "snapshot")
+	dumped := answer[dumpDocument](t, dir, "utxo", "dump", path)
+	loaded := answer[loadDocument](t, dir, "utxo", "load", path)
+	if dumped.Hash.String() != "74c5a654587d4eaac9248b73889453e0b2fbc918bbc7bb8d8e6301d4d8c98db3" || dumped.Coins != 13_416 ||
+		dumped.ChainTx != 14_247 || loaded.Hash != dumped.Hash || loaded.Coins != dumped.Coins {
+		t.Errorf("%+v, %+v", dumped, loaded)
 	}
 	info := answer[infoDocument](t, dir, "info")
 	if info.Tip.Hash.String() != mainTip || info.Headers != info.Tip || info.Network != "main" ||

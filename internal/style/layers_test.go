@@ -41,7 +41,7 @@ var layers = map[string]layer{
 	"validate/script":                   {imports: under(chainLayer, []string{"validate/script/secp256k1"}), pure: true},
 	"validate/script/secp256k1":         {pure: true},
 	"validate/script/secp256k1/libsecp": {pure: true}, // of tests only
-	"utxo":                              {imports: chainLayer, pure: true},
+	"utxo":                              {imports: under(chainLayer, []string{"internal/offheap"}), pure: true},
 	"tables/codec":                      {imports: chainLayer, pure: true},
 	"tables":                            {imports: under(tablesLayer, faults)},
 	"tables/confirm":                    {imports: under(tablesLayer, validateLayer, []string{"utxo"}), pure: true},
@@ -55,6 +55,7 @@ var layers = map[string]layer{
 	"cmd/stele":                         {imports: under(nodeLayer, []string{"bench", "internal/mainnet"})},
 
 	"chain/gen":               {},
+	"internal/offheap":        {},
 	"internal/mainnet":        {},
 	"internal/mainnet/gen":    {imports: []string{"internal/mainnet"}},
 	"internal/realdata":       {imports: []string{"internal/realdata/files"}},
@@ -71,7 +72,7 @@ var open = []string{"os", "net", "net/http", "time", "syscall", "golang.org/x/sy
 // foreign lists the modules that only some packages may link, with the reason.
 var foreign = map[string][]string{
 	"github.com/edsrzf/mmap-go": {"store", "node/blockfile"}, // mapped memory is the store's business
-	"golang.org/x/sys":          {"store", "cmd/stele", "node", "node/owner"},
+	"golang.org/x/sys":          {"store", "cmd/stele", "node", "node/owner", "internal/offheap", "validate/script/lanes"},
 	"github.com/rs/zerolog":     {"node", "cmd/stele"}, // libraries return errors, they do not log
 	"github.com/spf13/cobra":    {"cmd/stele"},
 	// addresses, a verifier, a peer, a signer; consensus is ours

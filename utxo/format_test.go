@@ -1,0 +1,41 @@
+package utxo
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestFormatDocument holds the drawings of docs/format.md against what is written.
+func TestFormatDocument(t *testing.T) {
+	b, err := os.ReadFile("../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, doc, ok := strings.Cut(string(b), "\n### Snapshot\n")
+	if !ok {
+		t.Fatal("no section on snapshots")
+	}
+	const shardsEnd = imageShards + Shards*imageShard
+	h := ImageHead{Height: 0x01010101, Records: 0x0202020202020202, Outputs: 0x0303030303030303}
+	head := h.encode(new([Shards]shardHead))
+	for what, at := range map[string]int{"height": 20, "records": 56, "outputs": 64} {
+		if c := head[at]; c == 0 || head[at-1] == c {
+			t.Errorf("%s is not at byte %d", what, at)
+		}
+	}
+	for _, want := range []string{
+		fmt.Sprintf("version %d;", snapshotVersion), "### " + imageName + "N\n",
+		fmt.Sprintf("%q, format %d", imageMagic, imageFormat),
+		fmt.Sprintf(" %d       %d    %d\n", imageMuHash, imageMuHash+numBytes, imageShards),
+		fmt.Sprintf("%d + %dk, for each shard k of %d", imageShards, imageShard, Shards),
+		fmt.Sprintf(" %d   %d       %d\n", shardsEnd, imageChecksum, imageHead),
+		fmt.Sprintf("| %d    | %d   |\n", numBytes, imageShards-imageMuHash-numBytes),
+		fmt.Sprintf("| %d | 8        |\n", imageChecksum-shardsEnd),
+	} {
+		if !strings.Contains(doc, want) {
+			t.Errorf("docs/format.md does not say %q", want)
+		}
+	}
+}
