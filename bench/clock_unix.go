@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// clock says what processorTime measures.
-const clock = "processor time"
-
 // processorTime is what all threads of this process have used of the processors: it holds the garbage collector's
 // share, and not what other processes took meanwhile.
 func processorTime() time.Duration {

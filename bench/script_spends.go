@@ -1,14 +1,12 @@
 package bench
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
-	"golang.org/x/crypto/ripemd160"
 
 	"stele/chain"
 	"stele/internal/realdata/files"
@@ -78,10 +76,8 @@ var benchKey, benchPub = btcec.PrivKeyFromBytes([]byte("a key to measure with; i
 
 // payToKey is the P2PKH script of a key.
 func payToKey(key []byte) []byte {
-	once := sha256.Sum256(key)
-	h := ripemd160.New()
-	h.Write(once[:])
-	return append(h.Sum([]byte{0x76, 0xa9, 20}), 0x88, 0xac)
+	h := chain.Hash160(key)
+	return append(append([]byte{0x76, 0xa9, 20}, h[:]...), 0x88, 0xac)
 }
 
 // unlockKey is a signature and a key, as a P2PKH output wants them.

@@ -39,7 +39,6 @@ type commitMaker struct {
 	live  []liveRecord
 	block utxo.Block
 	outs  []utxo.Entry
-	spent int // outputs
 	turn  int
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 
 	"stele/utxo"
@@ -72,24 +73,23 @@ func newFindArm(n int) (*findArm, error) {
 	return a, nil
 }
 
-// findEnd keeps the compiler from leaving lookups out.
-var findEnd int64
-
 // ways are the lookups of an arm, as often one way as another: hits of the three with the script in a buffer, hits that
 // borrow it, and misses.
 func (a *findArm) ways() []way {
 	var v utxo.View
 	var o utxo.OldOutput
 	var script utxo.ScriptBuffer
+	end := int64(0) // keeps the compiler from leaving lookups out
+	defer func() { runtime.KeepAlive(&end) }()
 	old := func(recs [][]byte, find func([]byte, uint32, *utxo.OldOutput) bool, copied bool) func() error {
 		return func() error {
 			for _, q := range a.hits {
 				if !find(recs[q.rec], q.vout, &o) {
 					return fmt.Errorf("output %d is missing", q.vout)
 				}
-				findEnd += int64(o.Value)
+				end += int64(o.Value)
 				if copied {
-					findEnd += int64(copy(script[:], o.Script))
+					end += int64(copy(script[:], o.Script))
 				}
 			}
 			return nil
@@ -112,7 +112,7 @@ func (a *findArm) ways() []way {
 				if !ok {
 					return fmt.Errorf("output %d is missing", q.vout)
 				}
-				findEnd += v.Value + int64(len(s))
+				end += v.Value + int64(len(s))
 			}
 			return nil
 		}},
@@ -123,7 +123,7 @@ func (a *findArm) ways() []way {
 				if !utxo.FindRecord(a.recs[q.rec], q.vout, &v) {
 					return fmt.Errorf("output %d is missing", q.vout)
 				}
-				findEnd += v.Value
+				end += v.Value
 			}
 			return nil
 		}},

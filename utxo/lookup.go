@@ -26,7 +26,6 @@ const groupSize = 16
 // group is the state of a group of lookups between its phases.
 type group struct {
 	hash [groupSize]uint64
-	at   [groupSize]place
 }
 
 // Lookup is Get for many outputs, which it sees in one state of the set: found[i] becomes that of points[i]. found must

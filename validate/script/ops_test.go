@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	//lint:ignore SA1019 what OP_RIPEMD160 is compared with
 	"golang.org/x/crypto/ripemd160"
 )
 

@@ -237,11 +237,6 @@ func (t *Tx) needs(in int) (need needs) {
 // scriptSig is the script of input in.
 func (t *Tx) scriptSig(in int) []byte { return t.block.Bytes(t.ins[in].Script) }
 
-// witness is the stack of input in, as spans of the block; empty where there is none.
-func (t *Tx) witness(in int) []chain.Span {
-	return t.block.Items[t.ins[in].FirstItem:][:t.ins[in].Items]
-}
-
 // isTaproot tells whether an output's script is OP_1 and a push of 32 bytes (BIP341).
 func isTaproot(script []byte) bool {
 	const size = 2 + 32

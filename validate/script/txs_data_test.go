@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"golang.org/x/crypto/ripemd160"
-
 	"stele/chain"
 	"stele/internal/realdata"
 	"stele/validate/script"
@@ -163,9 +161,8 @@ func payToKeyHash(key []byte) []byte {
 }
 
 func hash160(b []byte) []byte {
-	h := ripemd160.New()
-	h.Write(sum(b))
-	return h.Sum(nil)
+	h := chain.Hash160(b)
+	return h[:]
 }
 
 // split gives what a script of direct pushes pushes.
