@@ -146,3 +146,22 @@ func TestAssumeValid(t *testing.T) {
 		}
 	}
 }
+
+// TestActivation moves rules of regtest, and of no other network.
+func TestActivation(t *testing.T) {
+	c := &config{params: chain.Regtest()}
+	if err := checkActivation(c, "csv@432,bip34@2"); err != nil || c.params.CSV != 432 || c.params.BIP34 != 2 {
+		t.Errorf("%v, %+v", err, c.params)
+	}
+	if p := chain.Regtest(); p.CSV == 432 {
+		t.Error("the network's own heights moved")
+	}
+	for _, bad := range []string{"csv", "csv@", "csv@-1", "taproot@1", ","} {
+		if checkActivation(&config{params: chain.Regtest()}, bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+	if checkActivation(&config{params: chain.Main()}, "csv@1") == nil {
+		t.Error("mainnet's rules can be moved")
+	}
+}

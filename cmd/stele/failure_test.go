@@ -80,6 +80,8 @@ var wrongLines = []struct {
 	{[]string{"import", "--memory", "99999999999G", "-"}, "--memory"},
 	{[]string{"import", "--assume-valid", "00ff", "-"}, "--assume-valid"},
 	{[]string{"import", "--verifier", "magic", "-"}, "--verifier"},
+	{[]string{"import", "--test-activation-height", "csv@1", "-"}, "--test-activation-height"},
+	{[]string{"import", "--network", "regtest", "--test-activation-height", "csv@1,csv", "-"}, "--test-activation-height"},
 	{[]string{"info", "--network", "mainnet"}, "--network"},
 	{[]string{"info", "--log-level", "loud"}, "--log-level"},
 	{[]string{"info", "--log-format", "xml"}, "--log-format"},

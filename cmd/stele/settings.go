@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -65,6 +66,8 @@ var settings = []*setting{
 		help: "`level`: trace, debug, info, warn, error or off"},
 	{section: "import", key: "assume_valid", flag: "assume-valid", check: checkAssumeValid,
 		help: "block `hash` up to which scripts are taken as valid, or none; default: the network's"},
+	{section: "import", key: "test_activation_height", flag: "test-activation-height", check: checkActivation,
+		help: "on regtest, `name@height,...`: begin bip34, dersig, cltv, csv or segwit elsewhere"},
 	{section: "import", key: "verifier", flag: "verifier", fallback: script.Default().Name(), check: checkVerifier,
 		help: "what verifies signatures: a `name` that stele version lists"},
 	{section: "import", key: "utxo", flag: "utxo", fallback: "on", check: checkUTXO,
@@ -125,6 +128,22 @@ func checkLogLevel(c *config, value string) error {
 		return fmt.Errorf("%q is none of trace, debug, info, warn, error, off", value)
 	}
 	c.logLevel = level
+	return nil
+}
+
+// checkActivation moves rules of regtest to other heights; the same must be said every time that a store is added to.
+func checkActivation(c *config, value string) (err error) {
+	if value == "" {
+		return nil
+	}
+	if c.params.Name != chain.Regtest().Name {
+		return errors.New("rules begin where they do, but on regtest")
+	}
+	for spec := range strings.SplitSeq(value, ",") {
+		if c.params, err = c.params.WithActivation(spec); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
