@@ -28,7 +28,9 @@ func wanting(key string) bool {
 		_, ok := script.ByName(libsecp)
 		return !ok
 	case "sig.lanes_ecdsa_vs_libsecp", "sig.lanes_schnorr_vs_libsecp":
-		return true // no lanes yet
+		_, system := script.ByName(libsecp)
+		_, present := script.ByName("lanes")
+		return !system || !present
 	case "size.modern", "block.raw_ms":
 		_, ok := files.Path("mainnet", "blocks", statedBlock+".blk.gz")
 		return !ok

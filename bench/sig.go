@@ -26,10 +26,11 @@ var sigExperiment = Experiment{
 	Run: runSig,
 }
 
-const (
-	sigChecks = 256 // with a key each: no verifier can gain from a repeated one
-	sigGroup  = 256 // of the BIP340 batch
-)
+// sigChecks have a key each: no verifier can gain from a repeated one.
+const sigChecks = 256
+
+// sigGroups are the groups that are measured, by verifier.
+var sigGroups = map[string][]int{"secp256k1": {256, 64}, "lanes": {128, 8}, libsecp: {256}}
 
 // libsecp is the verifier that stands for the system's library.
 const libsecp = "libsecp256k1"
@@ -56,15 +57,19 @@ func runSig(ctx context.Context, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	ours := script.Default().Name()
+	ours := script.Native{}.Name()
 	e, s := singles[script.KindECDSA], singles[script.KindSchnorr]
 	r.ratio("sig.ecdsa_vs_btcec", e[script.Btcec{}.Name()]/e[ours])
 	r.ratio("sig.schnorr_vs_btcec", s[script.Btcec{}.Name()]/s[ours])
-	r.ratio("sig.batch_vs_single", s[ours]/s[ours+" group"])
-	if _, ok := script.ByName(libsecp); ok {
-		r.ratio("sig.ecdsa_vs_libsecp", e[libsecp]/e[ours])
-	} else {
+	r.ratio("sig.batch_vs_single", s[ours]/s[ours+".256"])
+	if _, ok := script.ByName(libsecp); !ok {
 		r.single("ecdsa."+libsecp, "µs", None, needsLibsecp)
+		return r, nil
+	}
+	r.ratio("sig.ecdsa_vs_libsecp", e[libsecp]/e[ours])
+	if _, ok := script.ByName("lanes"); ok {
+		r.ratio("sig.lanes_ecdsa_vs_libsecp", e[libsecp]/e["lanes.128"])
+		r.ratio("sig.lanes_schnorr_vs_libsecp", s[libsecp]/s["lanes.128"])
 	}
 	return r, nil
 }
@@ -86,14 +91,12 @@ func (r *Result) verifiers(ctx context.Context, o *Options, kind string, checks 
 			return nil
 		}})
 	}
-	if g, ok := script.Default().(script.GroupVerifier); ok {
-		var bad []int
-		ways = append(ways, way{name: g.Name() + " group", do: func() error {
-			if bad = g.Group(checks[:sigGroup], bad[:0]); len(bad) > 0 {
-				return fmt.Errorf("a group of %s refuses signature %d", g.Name(), bad[0])
+	for _, v := range script.Verifiers() {
+		if g, ok := v.(script.GroupVerifier); ok {
+			for _, n := range sigGroups[g.Name()] {
+				ways = append(ways, way{name: fmt.Sprintf("%s.%d", g.Name(), n), do: func() error { return inGroups(g, checks, n) }})
 			}
-			return nil
-		}})
+		}
 	}
 	times, err := o.inTurns(ctx, ways)
 	if err != nil {
@@ -104,6 +107,17 @@ func (r *Result) verifiers(ctx context.Context, o *Options, kind string, checks 
 		found[ways[i].name] = r.median(kind+"."+ways[i].name, "µs", scaled(times[i], 1e-3/sigChecks), "a check, key parsed")
 	}
 	return found, nil
+}
+
+// inGroups verifies checks in groups of n.
+func inGroups(g script.GroupVerifier, checks []script.Check, n int) error {
+	var few [4]int
+	for at := 0; at < len(checks); at += n {
+		if bad := g.Group(checks[at:at+n], few[:0]); len(bad) > 0 {
+			return fmt.Errorf("a group of %s refuses signature %d", g.Name(), at+bad[0])
+		}
+	}
+	return nil
 }
 
 // verifyBoth wants v to take all checks for true, and for false with one bit of the hash changed.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stele/tables"
+	"stele/validate/script"
 )
 
 // infoDocument is what info answers with --json. Bytes are bytes in use, not reserved.
@@ -23,6 +24,7 @@ type infoDocument struct {
 	UTXO         *struct{}   `json:"utxo"` // null: no set is kept in memory, unspent outputs come from the tables
 	Chains       []infoChain `json:"chains"`
 	Memory       infoMemory  `json:"memory"`
+	Verifier     string      `json:"verifier"` // of signatures, in an import without --verifier
 }
 
 type infoTable struct {
@@ -70,7 +72,7 @@ func (a *app) describe(t *tables.Tables) *infoDocument {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	doc := &infoDocument{
-		Network: a.conf.params.Name, Tip: tipOf(v), WireBytes: t.WireBytes(), Tables: []infoTable{},
+		Network: a.conf.params.Name, Tip: tipOf(v), WireBytes: t.WireBytes(), Tables: []infoTable{}, Verifier: script.Default().Name(),
 		Memory: infoMemory{m.HeapAlloc, m.Sys},
 	}
 	doc.Tables, doc.ArchiveBytes = infoTables(t)
@@ -146,6 +148,7 @@ func (d *infoDocument) write(w io.Writer) {
 	head.row("headers", fmt.Sprintf("%s  %v", count(d.Headers.Height), d.Headers.Hash))
 	head.row("wire", count(d.WireBytes)+" bytes")
 	head.row("archive", fmt.Sprintf("%s bytes, %.3f of the wire", count(d.ArchiveBytes), d.Ratio))
+	head.row("signatures", "by "+d.Verifier)
 	head.row("memory", fmt.Sprintf("%s in use, %s from the system", byteSize(d.Memory.Heap), byteSize(d.Memory.System)))
 	head.write(w)
 	fmt.Fprintln(w)

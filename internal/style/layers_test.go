@@ -25,7 +25,8 @@ var (
 	validateLayer = under(chainLayer, []string{"validate"})
 	tablesLayer   = under(mapLayer, chainLayer, []string{"tables/codec", "tables"})
 	confirmLayer  = under(tablesLayer, validateLayer, []string{"utxo", "tables/confirm"})
-	scriptLayer   = under(chainLayer, []string{"validate/script", "validate/script/secp256k1"})
+	curveLayer    = []string{"validate/script/lanes", "validate/script/secp256k1"}
+	scriptLayer   = under(chainLayer, []string{"validate/script", "validate/script/lanes", "validate/script/secp256k1"})
 	edges         = []string{"node/blockfile", "node/esplora", "node/owner", "node/scripts"}
 	edgeLayer     = under(confirmLayer, scriptLayer, edges)
 	benchLayer    = []string{"bench/chain", "internal/mainnet", "internal/realdata/files"}
@@ -38,7 +39,9 @@ var layers = map[string]layer{
 	"store":                             {imports: faults},
 	"hashmap":                           {imports: under(storeLayer, faults)},
 	"validate":                          {imports: chainLayer, pure: true},
-	"validate/script":                   {imports: under(chainLayer, []string{"validate/script/secp256k1"}), pure: true},
+	"validate/script":                   {imports: under(chainLayer, curveLayer), pure: true},
+	"validate/script/lanes":             {imports: []string{"validate/script/secp256k1"}, pure: true},
+	"validate/script/lanes/gen":         {},
 	"validate/script/secp256k1":         {pure: true},
 	"validate/script/secp256k1/libsecp": {pure: true}, // of tests only
 	"utxo":                              {imports: under(chainLayer, []string{"internal/offheap"}), pure: true},
