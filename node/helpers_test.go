@@ -235,6 +235,7 @@ type coreChain struct {
 	height   uint32
 	spenders map[string]string
 	unspent  int // outputs at the tip
+	setHash  string
 }
 
 var loadCore = sync.OnceValue(func() *coreChain { return new(coreChain) })
@@ -253,7 +254,10 @@ func core(t *testing.T) *coreChain {
 		Best     string
 		Blocks   []struct{ Hash string }
 		Spenders map[string][3]any
-		Final    struct{ Txouts int } `json:"utxo_final"`
+		Final    struct {
+			Txouts int
+			Hash   string `json:"hash_serialized_3"`
+		} `json:"utxo_final"`
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		t.Fatal(err)
@@ -266,7 +270,7 @@ func core(t *testing.T) *coreChain {
 	for _, b := range e.Blocks[1:] {
 		c.best = append(c.best, byHash[b.Hash])
 	}
-	c.unspent, c.spenders = e.Final.Txouts, map[string]string{}
+	c.unspent, c.setHash, c.spenders = e.Final.Txouts, e.Final.Hash, map[string]string{}
 	for k, v := range e.Spenders {
 		c.spenders[k] = fmt.Sprintf("%v:%v@%v", v[0], v[1], v[2])
 	}
