@@ -72,7 +72,8 @@ func (a *app) describe(t *tables.Tables) *infoDocument {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	doc := &infoDocument{
-		Network: a.conf.params.Name, Tip: tipOf(v), WireBytes: t.WireBytes(), Tables: []infoTable{}, Verifier: script.Default().Name(),
+		Network: a.conf.params.Name, Tip: tipOf(v), WireBytes: t.WireBytes(), Tables: []infoTable{},
+		Verifier: script.Default().Name(),
 		Memory: infoMemory{m.HeapAlloc, m.Sys},
 	}
 	doc.Tables, doc.ArchiveBytes = infoTables(t)
