@@ -74,7 +74,7 @@ func (a *app) describe(t *tables.Tables) *infoDocument {
 	doc := &infoDocument{
 		Network: a.conf.params.Name, Tip: tipOf(v), WireBytes: t.WireBytes(), Tables: []infoTable{},
 		Verifier: script.Default().Name(),
-		Memory: infoMemory{m.HeapAlloc, m.Sys},
+		Memory:   infoMemory{m.HeapAlloc, m.Sys},
 	}
 	doc.Tables, doc.ArchiveBytes = infoTables(t)
 	if doc.WireBytes > 0 {
