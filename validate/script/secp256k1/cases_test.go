@@ -357,7 +357,7 @@ func (m *maker) check() (c tweakCase) {
 		c.what, c.want = c.what+", tweak+n", -1
 	case change == 2:
 		t.SetBit(t, m.IntN(255), t.Bit(0)^1)
-		c.what, c.want = c.what+", tweak altered", min(c.want, 0)
+		c.what, c.want = c.what+", tweak altered", 0 // may well be right: the oracles tell
 	case change == 3:
 		b := [][]byte{c.output[:], c.internal[:]}[m.IntN(2)]
 		b[m.IntN(32)] ^= 1 << m.IntN(8)
