@@ -68,6 +68,9 @@ func compressAmount(n uint64) uint64 {
 	return 1 + 10*(9*(n/10)+n%10-1) + e
 }
 
+// powers are those of ten that an amount can end in.
+var powers = [10]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
+
 // decompressAmount undoes compressAmount. It is not ok for what stands for more than chain.MaxMoney.
 func decompressAmount(x uint64) (n int64, ok bool) {
 	if x == 0 {
@@ -80,13 +83,10 @@ func decompressAmount(x uint64) (n int64, ok bool) {
 	if e < 9 {
 		m = x/9*10 + x%9 + 1
 	}
-	for range e {
-		if m > uint64(chain.MaxMoney) {
-			return 0, false
-		}
-		m *= 10
+	if m > uint64(chain.MaxMoney)/powers[e] {
+		return 0, false
 	}
-	return int64(m), m <= uint64(chain.MaxMoney)
+	return int64(m * powers[e]), true
 }
 
 // Kinds of compressed scripts. A script of none of them is its length and kindCount in one VARINT, and its bytes.

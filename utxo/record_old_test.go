@@ -63,18 +63,18 @@ func TestCompressAmount(t *testing.T) {
 	for v, want := range map[uint64]uint64{
 		0: 0x0, 1: 0x1, 1_000_000: 0x7, 100_000_000: 0x9, 5_000_000_000: 0x32, 2_100_000_000_000_000: 0x1406f40,
 	} {
-		if have := v5Compress(v); have != want {
+		if have := compressAmount(v); have != want {
 			t.Errorf("%d compresses to %x, want %x", v, have, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		v := uint64(valueGen().Draw(t, "value")) % (v5Money + 1)
-		if have, ok := v5Expand(v5Compress(v)); !ok || have != v {
+		if have, ok := decompressAmount(compressAmount(v)); !ok || uint64(have) != v {
 			t.Fatalf("%d comes back as %d (%v)", v, have, ok)
 		}
 		x := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 1<<40)).Draw(t, "compressed")
-		if v, ok := v5Expand(x); ok && (v > v5Money || v5Compress(v) != x) {
-			t.Fatalf("%d stands for %d, which is %d", x, v, v5Compress(v))
+		if n, ok := decompressAmount(x); ok && (uint64(n) > v5Money || compressAmount(uint64(n)) != x) {
+			t.Fatalf("%d stands for %d, which is %d", x, v, compressAmount(v))
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestOldRefused(t *testing.T) {
 		b := append(slices.Clone(v5[:38]), 1, byte(len(payload)))
 		return append(b, payload...)
 	}
-	five := byte(v5Compress(5))
+	five := byte(compressAmount(5))
 	small := append(bytes.Repeat([]byte{0xff}, 9), 1, 5, 0, 0, 0, 0, 0, 0, 0, 0x0e)
 	for what, b := range map[string][]byte{
 		"width zero":              alter(v5, 37, 0x10),

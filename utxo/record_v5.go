@@ -61,14 +61,14 @@ func (o *OldOutput) v5Code() uint64 {
 func (o *OldOutput) v5Size() int {
 	amount := 10 + 8
 	if o.Value <= v5Money {
-		amount = uvarintSize(v5Compress(o.Value))
+		amount = uvarintSize(compressAmount(o.Value))
 	}
 	return amount + uvarintSize(o.v5Code()) + len(o.Script)
 }
 
 func (o *OldOutput) appendV5(dst []byte) []byte {
 	if o.Value <= v5Money {
-		dst = binary.AppendUvarint(dst, v5Compress(o.Value))
+		dst = binary.AppendUvarint(dst, compressAmount(o.Value))
 	} else {
 		dst = binary.AppendUvarint(dst, v5Escape)
 		dst = binary.LittleEndian.AppendUint64(dst, o.Value)
@@ -123,11 +123,11 @@ func (o *OldOutput) readV5(b []byte) error {
 	}
 	b = b[n:]
 	if x != v5Escape {
-		v, ok := v5Expand(x)
+		v, ok := decompressAmount(x)
 		if !ok {
 			return badRecord("compressed amount %d", x)
 		}
-		o.Value = v
+		o.Value = uint64(v)
 	} else {
 		if len(b) < 8 {
 			return badRecord("it ends in an amount")
@@ -170,51 +170,14 @@ func FindV5(rec []byte, vout uint32, o *OldOutput) bool {
 			o.Value = binary.LittleEndian.Uint64(b)
 			b = b[8:]
 		} else {
-			o.Value, _ = v5Expand(x)
+			v, _ := decompressAmount(x)
+			o.Value = uint64(v)
 		}
 		code, k := binary.Uvarint(b)
 		o.Vout, o.Height, o.Coinbase, o.Script = vout, uint32(code>>1), code&1 != 0, b[k:]
 		return true
 	}
 	return false
-}
-
-// v5Compress is Core's CompressAmount: decimal zeros are counted, up to nine, and the last other digit is joined to
-// their number.
-func v5Compress(v uint64) uint64 {
-	if v == 0 {
-		return 0
-	}
-	zeros := uint64(0)
-	for ; v%10 == 0 && zeros < 9; zeros++ {
-		v /= 10
-	}
-	if zeros == 9 {
-		return 1 + (v-1)*10 + 9
-	}
-	return 1 + (v/10*9+v%10-1)*10 + zeros
-}
-
-// powers are those of ten that an amount can end in.
-var powers = [10]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
-
-// v5Expand inverts v5Compress, for what that makes of amounts that exist.
-func v5Expand(x uint64) (v uint64, ok bool) {
-	if x == 0 {
-		return 0, true
-	}
-	x--
-	zeros := x % 10
-	x /= 10
-	if zeros == 9 {
-		v = x + 1
-	} else {
-		v = x/9*10 + x%9 + 1
-	}
-	if v > v5Money/powers[zeros] {
-		return 0, false
-	}
-	return v * powers[zeros], true
 }
 
 // v5Width returns how many bytes a number needs, at least one.
