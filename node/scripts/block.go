@@ -24,27 +24,55 @@ type Failure struct {
 // OK tells whether no script failed.
 func (f Failure) OK() bool { return f.Err == script.OK }
 
+// Job is what is to be done for a block.
+type Job struct {
+	Block *chain.Block
+	Coins []chain.Coin // that its inputs spend, one an entry of Block.Ins; those of the coinbase are not read
+	Flags script.Flags
+	Skip  bool // no script is run: only Aside
+	// Aside is called once, by one of the workers, beside the scripts: for what else depends on the block alone. It may be
+	// nil. What it writes may be read once the block is done.
+	Aside func()
+}
+
 // Block is one block on its way through a Checker. The zero Block is ready, and can be used for one block after the other.
 type Block struct {
 	block *chain.Block
-	coins []chain.Coin // one an input of the block; those of the coinbase are not read
+	coins []chain.Coin
 	flags script.Flags
-	units []unit
+	aside func()
+	units []unit // the one before the first is aside
 
 	next      atomic.Uint32 // first unit that nobody took
 	left      atomic.Int32  // units that are not finished, and tokens that are still in the queue or being worked at
 	lowest    atomic.Uint64 // failure of the lowest input: its index in block.Ins, shifted by 8, and the error
 	cancelled atomic.Bool
-	done      chan struct{}
+	done      chan struct{} // of one
 }
 
 // noFailure is above every failure.
 const noFailure = ^uint64(0)
 
-// load cuts a block into units, and returns how many of so many workers it can keep busy.
-func (b *Block) load(block *chain.Block, coins []chain.Coin, flags script.Flags, workers int) (tokens int) {
-	b.block, b.coins, b.flags = block, coins, flags
+// load makes ready for a job, and returns how many of so many workers it can keep busy.
+func (b *Block) load(j *Job, workers int) (tokens int) {
+	b.block, b.coins, b.flags, b.aside = j.Block, j.Coins, j.Flags, j.Aside
 	b.units = b.units[:0]
+	if b.aside != nil {
+		b.units = append(b.units, unit{}) // no inputs: it stands for aside
+	}
+	if !j.Skip {
+		b.cut(j.Block)
+	}
+	tokens = min(workers, len(b.units))
+	b.next.Store(0)
+	b.left.Store(int32(len(b.units) + tokens))
+	b.lowest.Store(noFailure)
+	b.cancelled.Store(false)
+	return tokens
+}
+
+// cut cuts a block's inputs into units.
+func (b *Block) cut(block *chain.Block) {
 	u := unit{tx: 1}
 	if len(block.Txs) > 1 {
 		u.from = block.Txs[1].FirstIn
@@ -66,19 +94,22 @@ func (b *Block) load(block *chain.Block, coins []chain.Coin, flags script.Flags,
 	if u.to > u.from {
 		b.units = append(b.units, u)
 	}
-	tokens = min(workers, len(b.units))
-	b.next.Store(0)
-	b.left.Store(int32(len(b.units) + tokens))
-	b.lowest.Store(noFailure)
-	b.cancelled.Store(false)
-	if b.done == nil {
-		b.done = make(chan struct{}, 1)
-	}
-	return tokens
 }
 
-// unload forgets what belongs to the caller.
-func (b *Block) unload() { b.block, b.coins = nil, nil }
+// Done yields once for every Start, when all that was to be done for the block is. Whoever receives from it calls Result.
+// The Block must have been started once.
+func (b *Block) Done() <-chan struct{} { return b.done }
+
+// Cancel has the workers drop what they did not begin. Done yields nevertheless, soon.
+func (b *Block) Cancel() { b.cancelled.Store(true) }
+
+// Result is what the block's scripts came to, once Done has yielded. The block, and what it was started with, are the
+// caller's again. Of a cancelled block it says nothing.
+func (b *Block) Result() Failure {
+	f := b.result()
+	b.block, b.coins = nil, nil
+	return f
+}
 
 // take returns a unit that nobody else has.
 func (b *Block) take() (unit, bool) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"stele/chain"
 	"stele/validate/script"
 )
 
@@ -49,10 +48,13 @@ func (c *Checker) Close() {
 	c.wg.Wait()
 }
 
-// Start begins to run the scripts of all inputs of a block but its coinbase's, over the coins that they spend: one an
-// entry of block.Ins. It waits where many blocks are on their way already. Wait must be called for it.
-func (c *Checker) Start(b *Block, block *chain.Block, coins []chain.Coin, flags script.Flags) {
-	tokens := b.load(block, coins, flags, c.o.Threads)
+// Start begins to do a job, of which b is the handle until it is done. It waits where many blocks are on their way already.
+// Done or Wait must be waited for.
+func (c *Checker) Start(b *Block, j Job) {
+	if b.done == nil {
+		b.done = make(chan struct{}, 1)
+	}
+	tokens := b.load(&j, c.o.Threads)
 	if tokens == 0 {
 		b.done <- struct{}{}
 	}
@@ -64,17 +66,17 @@ func (c *Checker) Start(b *Block, block *chain.Block, coins []chain.Coin, flags 
 // Wait returns the verdict on a block's scripts. When ctx is cancelled first, what is left of the block is dropped, and
 // the error is the context's; that says nothing of the block.
 func (c *Checker) Wait(ctx context.Context, b *Block) (Failure, error) {
-	defer b.unload()
 	select {
 	case <-b.done:
 	default:
 		select {
 		case <-b.done:
 		case <-ctx.Done():
-			b.cancelled.Store(true)
+			b.Cancel()
 			<-b.done
+			b.Result()
 			return Failure{}, ctx.Err()
 		}
 	}
-	return b.result(), nil
+	return b.Result(), nil
 }

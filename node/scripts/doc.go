@@ -1,10 +1,11 @@
-// Package scripts runs the scripts of blocks' inputs on several goroutines: the parallel part of connecting a block.
+// Package scripts runs the scripts of blocks' inputs on several goroutines, and what else of a block can be judged beside
+// them (Job.Aside): the parallel part of connecting a block.
 //
 //	Start(block) ──tokens──▶ queue ──▶ worker: takes units (some 64 inputs) of the block until none is left
 //	                                     │ immediate: Verify, and the verdict is there
 //	                                     │ deferred:  Defer, and the checks go into the worker's group, which
 //	                                     ▼            holds those of many inputs and blocks
-//	Wait(block) ◀── last unit done ── the group is verified when it is full, or when there is nothing else to do
+//	Done, Wait   ◀── last unit done ── the group is verified when it is full, or when there is nothing else to do
 //
 // # What is promised
 //
@@ -20,7 +21,8 @@
 //
 // # Ownership
 //
-// A Block belongs to the checker from Start until Wait has returned, and so do the chain.Block and the coins that it
-// was started with; they may then be reused. When Wait's context ends, the workers drop what is left of the block first.
-// Workers share nothing but the queue and the atomics of a Block.
+// A Block belongs to the checker from Start until Done has yielded or Wait has returned, and so do the chain.Block and the
+// coins that it was started with; they may then be reused. A block that is cancelled, by Cancel or by the end of Wait's
+// context, is done when the workers have dropped what is left of it. Workers share nothing but the queue and the atomics
+// of a Block.
 package scripts

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -59,6 +60,10 @@ func load(t testing.TB, p *chain.Params, net string, height int) *sample {
 	hash := s.block.Header.Hash()
 	s.flags = script.FlagsAt(p, uint32(height), &hash)
 	return s
+}
+
+func (s *sample) job() scripts.Job {
+	return scripts.Job{Block: &s.block, Coins: s.coins, Flags: s.flags}
 }
 
 // oracle answers by a hash of the signature: one of so many is false. It also counts.
@@ -155,7 +160,7 @@ func verdicts(t *testing.T, o scripts.Options, all []*sample) []scripts.Failure 
 	var got [2][]scripts.Failure
 	for round := range got {
 		for i, s := range all {
-			c.Start(&blocks[i], &s.block, s.coins, s.flags)
+			c.Start(&blocks[i], s.job())
 		}
 		for i := range all {
 			f, err := c.Wait(t.Context(), &blocks[i])
@@ -229,7 +234,7 @@ func TestCancel(t *testing.T) {
 		c := scripts.New(scripts.Options{Verifier: v, Threads: 2, Deferred: deferred, Group: 8})
 		ctx, cancel := context.WithCancel(t.Context())
 		var b scripts.Block
-		c.Start(&b, &big.block, big.coins, big.flags)
+		c.Start(&b, big.job())
 		<-v.started
 		cancel()
 		done := make(chan error)
@@ -242,7 +247,7 @@ func TestCancel(t *testing.T) {
 		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("deferred %v: %v", deferred, err)
 		}
-		c.Start(&b, &big.block, big.coins, big.flags)
+		c.Start(&b, big.job())
 		if f, err := c.Wait(t.Context(), &b); err != nil || !f.OK() {
 			t.Errorf("deferred %v: after a cancelled block %+v, %v", deferred, f, err)
 		}
@@ -257,7 +262,7 @@ func TestNoAllocation(t *testing.T) {
 		c := scripts.New(scripts.Options{Verifier: oracle{asked: new(atomic.Int64)}, Threads: 1, Deferred: deferred})
 		var b scripts.Block
 		n := testing.AllocsPerRun(20, func() {
-			c.Start(&b, &s.block, s.coins, s.flags)
+			c.Start(&b, s.job())
 			if _, err := c.Wait(t.Context(), &b); err != nil {
 				t.Fatal(err)
 			}
@@ -266,5 +271,47 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("deferred %v: %v allocations a block", deferred, n)
 		}
 		c.Close()
+	}
+}
+
+// Aside runs once a block, whether scripts are run or not, and what it did is seen once the block is done.
+func TestAside(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := load(t, chain.Main(), "mainnet", 57043)
+	for _, deferred := range []bool{false, true} {
+		v := oracle{asked: new(atomic.Int64)}
+		c := scripts.New(scripts.Options{Verifier: v, Threads: 3, Deferred: deferred})
+		for _, skip := range []bool{false, true} {
+			before, ran := v.asked.Load(), 0
+			j := s.job()
+			j.Skip, j.Aside = skip, func() { ran++ }
+			var b scripts.Block
+			c.Start(&b, j)
+			<-b.Done()
+			if f := b.Result(); !f.OK() || ran != 1 || (v.asked.Load() == before) != skip {
+				t.Errorf("deferred %v, skip %v: %+v, aside ran %d times, %d checks", deferred, skip, f, ran, v.asked.Load()-before)
+			}
+		}
+		c.Close()
+	}
+}
+
+// A worker that finds the queue empty verifies what its group holds, however closely another worker took the last token:
+// small blocks one after the other, each in two tokens, none of which fills a group.
+func TestNothingIsHeldBack(t *testing.T) {
+	s := load(t, chain.Main(), "mainnet", 170)
+	c := scripts.New(scripts.Options{Verifier: oracle{asked: new(atomic.Int64)}, Threads: 4, Deferred: true})
+	defer c.Close()
+	var b scripts.Block
+	j := s.job()
+	j.Aside = func() {}
+	for range 20_000 {
+		c.Start(&b, j)
+		select {
+		case <-b.Done():
+		case <-time.After(10 * time.Second):
+			t.Fatal("a block is not done though nothing else is to do")
+		}
+		b.Result()
 	}
 }

@@ -29,12 +29,26 @@ func newWorker(o *Options) *worker {
 	return &worker{o: o, engine: script.NewEngine(o.Verifier)}
 }
 
+// run works until the queue is closed. What the group holds is verified before the worker waits: to look at the queue and
+// then to receive would not do, as another worker may have taken the last token in between.
 func (w *worker) run(queue <-chan *Block) {
-	for b := range queue {
-		w.drain(b)
-		if len(queue) == 0 {
-			w.flush()
+	for {
+		select {
+		case b, ok := <-queue:
+			if !ok {
+				w.flush()
+				return
+			}
+			w.drain(b)
+			continue
+		default:
 		}
+		w.flush()
+		b, ok := <-queue
+		if !ok {
+			return
+		}
+		w.drain(b)
 	}
 }
 
@@ -45,6 +59,13 @@ func (w *worker) drain(b *Block) {
 		u, ok := b.take()
 		if !ok {
 			return
+		}
+		if u == (unit{}) {
+			if !b.cancelled.Load() {
+				b.aside()
+			}
+			b.finish(1)
+			continue
 		}
 		if !w.o.Deferred {
 			w.unit(b, u)
