@@ -27,10 +27,13 @@ var (
 	confirmLayer  = under(tablesLayer, validateLayer, []string{"utxo", "tables/confirm"})
 	curveLayer    = []string{"validate/script/lanes", "validate/script/secp256k1"}
 	scriptLayer   = under(chainLayer, []string{"validate/script", "validate/script/lanes", "validate/script/secp256k1"})
-	edges         = []string{"node/blockfile", "node/esplora", "node/owner", "node/scripts"}
-	edgeLayer     = under(confirmLayer, scriptLayer, edges)
-	benchLayer    = []string{"bench/chain", "internal/mainnet", "internal/realdata/files"}
-	nodeLayer     = under(edgeLayer, []string{"node"})
+	peerLayer     = []string{"node/p2p/addrbook", "node/p2p/download", "node/p2p/presync"}
+	edges         = under(peerLayer, []string{
+		"node/blockfile", "node/coinset", "node/esplora", "node/owner", "node/p2p", "node/scripts",
+	})
+	edgeLayer  = under(confirmLayer, scriptLayer, edges)
+	benchLayer = []string{"bench/chain", "internal/mainnet", "internal/realdata/files"}
+	nodeLayer  = under(edgeLayer, []string{"node"})
 )
 
 // layers is the order of the tree, from the bottom. Imports point down; see docs/architecture.md.
@@ -52,6 +55,11 @@ var layers = map[string]layer{
 	"node/owner":                        {imports: storeLayer},
 	"node/scripts":                      {imports: scriptLayer, pure: true},
 	"node/esplora":                      {imports: under(tablesLayer, []string{"utxo"}), pure: true},
+	"node/coinset":                      {imports: under(tablesLayer, []string{"utxo"})},
+	"node/p2p":                          {imports: under(validateLayer, peerLayer)},
+	"node/p2p/addrbook":                 {},
+	"node/p2p/download":                 {imports: chainLayer},
+	"node/p2p/presync":                  {imports: validateLayer, pure: true},
 	"node":                              {imports: edgeLayer},
 	"bench/chain":                       {imports: validateLayer},
 	"bench":                             {imports: under(nodeLayer, benchLayer)},
@@ -65,6 +73,8 @@ var layers = map[string]layer{
 	"internal/realdata/files": {},
 	"internal/fault":          {pure: true},
 	"internal/chaintest":      {imports: chainLayer, pure: true},
+	"internal/btcdpeer":       {},
+	"internal/archivetest":    {imports: under(tablesLayer, nil), pure: true},
 	"internal/crashdisk":      {imports: under(storeLayer, faults)},
 	"internal/style":          {},
 }
@@ -79,7 +89,7 @@ var foreign = map[string][]string{
 	"github.com/rs/zerolog":     {"node", "cmd/stele"}, // libraries return errors, they do not log
 	"github.com/spf13/cobra":    {"cmd/stele"},
 	// addresses, a verifier, a peer, a signer; consensus is ours
-	"github.com/btcsuite/btcd":   {"node/esplora", "validate/script", "bench", "bench/chain"},
+	"github.com/btcsuite/btcd":   {"node/p2p", "node/p2p/addrbook", "node/esplora", "validate/script", "bench", "bench/chain"},
 	"github.com/BurntSushi/toml": {"cmd/stele"},
 }
 
