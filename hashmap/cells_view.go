@@ -83,6 +83,15 @@ func (v CellsView) GetGroup(ns []uint64, deltas, bases []uint32) {
 	}
 }
 
+// Expect says which numbers will be set next: their places in memory are asked for, so that the misses of a group overlap.
+// A dozen or so at a time are worth it. Only the writer calls it.
+func (c *Cells) Expect(ns []uint64) {
+	active := c.view.Load().active.table.Load()
+	for _, n := range ns {
+		prefetch(unsafe.Pointer(&active.lines[active.home(n)]))
+	}
+}
+
 // ask prefetches what lookups of the numbers will read.
 func (v *CellsView) ask(ns []uint64) {
 	active := v.active.table.Load()

@@ -13,6 +13,9 @@ type group struct {
 	sole   [groupSize]uint32 // link of the only row that can be the answer if it has the key; else NoLink
 }
 
+// Prefetch asks for the cache line at p, for who goes through rows in groups as FindGroup does. It never faults.
+func Prefetch(p unsafe.Pointer) { prefetch(p) }
+
 // FindGroup is Find for many keys: dst[i] becomes the link of keys[i], or NoLink. dst must be as long as keys. A group
 // goes through its phases together, so that it waits for memory about twice instead of twice a key: the slots and lines
 // of all are asked for, then the rows that they name, then the answers are found in what has arrived. No allocation.

@@ -24,7 +24,7 @@ func (e *ConsensusFailure) Error() string {
 }
 
 // below reports whether header l is the block that is assumed to be valid, or one of its ancestors.
-func (m *importer) below(l tables.HeaderLink) bool {
+func (m *writer) below(l tables.HeaderLink) bool {
 	if m.o.AssumeValid.IsZero() {
 		return false
 	}
@@ -42,7 +42,7 @@ func (m *importer) below(l tables.HeaderLink) bool {
 // the block that is assumed to be valid, or that block, and of the best header; that one's chain has the work that
 // the network's is known to have; and so much work lies on the block that nobody can have made it up for this. All
 // but scripts is verified nevertheless.
-func (m *importer) assumes(l tables.HeaderLink) bool {
+func (m *writer) assumes(l tables.HeaderLink) bool {
 	if !m.below(l) || !m.tree.under(l, m.tree.heaviest) {
 		return false
 	}

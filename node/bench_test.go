@@ -103,6 +103,7 @@ func BenchmarkPublish(b *testing.B) {
 
 // counting is an errand that does nothing with its blocks.
 type counting struct {
+	plain
 	jobs []job
 	at   int
 	seen int
@@ -154,7 +155,7 @@ func quietWindow(p *chain.Params, threads int, set *blockfile.Set) *window {
 	w := newWindow(threads, limits{}.fill(threads, 1<<30), func() preparer {
 		return newPreparer(p, script.Default(), set.ReadBlock)
 	})
-	w.waited, w.lap, w.idle = func() {}, func() error { return nil }, func() error { return nil }
+	w.waited, w.lap, w.idle = func(bool) {}, func() error { return nil }, func() error { return nil }
 	return w
 }
 
@@ -167,7 +168,7 @@ func TestWindowAllocatesNothingPerBlock(t *testing.T) {
 	c := &counting{jobs: jobs}
 	run := func() {
 		c.at = 0
-		if err := w.run(c); err != nil {
+		if err := w.run(c, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +194,7 @@ func BenchmarkWindow(b *testing.B) {
 	defer w.close()
 	b.SetBytes(mainnet.Size)
 	for b.Loop() {
-		if err := w.run(&counting{jobs: jobs}); err != nil {
+		if err := w.run(&counting{jobs: jobs}, false); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -20,6 +20,7 @@ type body struct {
 const (
 	inBatch   = math.MaxUint32 - iota // Off is an offset in the batch of the stream being read
 	inPending                         // kept by the tables under the block's hash
+	inMemory                          // came from a peer: live.held has it, under the body's number
 	gone                              // archived from here, refused or dropped
 )
 
@@ -49,6 +50,16 @@ func (b *bodies) undo(n uint32) {
 	} else {
 		b.drop(n)
 	}
+}
+
+// tidy forgets the list where all of it is gone, so that it does not grow for ever.
+func (b *bodies) tidy() {
+	for i := range b.all {
+		if b.all[i].place.File != gone {
+			return
+		}
+	}
+	b.all, b.settled = b.all[:0], 0
 }
 
 // attach gives body n to a vertex.

@@ -207,7 +207,7 @@ func TestIdleWriter(t *testing.T) {
 	})
 	defer w.close()
 	times := 0
-	w.waited, w.lap = func() {}, func() error { return nil }
+	w.waited, w.lap = func(bool) {}, func() error { return nil }
 	w.idle = func() error {
 		if times++; times == 3 {
 			close(idle)
@@ -215,7 +215,7 @@ func TestIdleWriter(t *testing.T) {
 		return nil
 	}
 	c := &counting{jobs: []job{{l: tables.HeaderLink(0), place: blockfile.Place{Len: 100}}}}
-	if err := w.run(c); err != nil || c.seen != 1 || times < 3 {
+	if err := w.run(c, false); err != nil || c.seen != 1 || times < 3 {
 		t.Fatalf("%v: %d blocks, idle %d times", err, c.seen, times)
 	}
 	stop := errors.New("stop")
@@ -225,7 +225,7 @@ func TestIdleWriter(t *testing.T) {
 		return stop
 	}
 	c.at = 0
-	if err := w.run(c); err != stop {
+	if err := w.run(c, false); err != stop {
 		t.Fatalf("run returned %v", err)
 	}
 }

@@ -3,7 +3,10 @@ package node
 // An import may fill its budget of memory with these shares. What is left is for what grows with the input (see the
 // package comment), and for the collector's lag.
 const (
-	deltaShare = 2 // 1/2: what was archived and is in no index yet
+	deltaShare = 2 // 1/2: what was archived and is in no index yet, less what the set of unspent outputs takes beyond 1/4
+	setShares  = 5 // 5/8: that set, before it is given up
+	bothShares = 6 // 6/8: set and deltas
+	leastShare = 8 // 1/8: deltas, however large the set
 	aheadShare = 8 // 1/8: blocks that are prepared ahead, and as much for the batches of a stream
 	mergeShare = 8 // 1/8: a merge, which reads the rows once for each such part of the lines that it builds
 )
@@ -40,6 +43,9 @@ func MergeBytes(memory int64) int64 { return Memory(memory) / mergeShare }
 type limits struct {
 	deltas      int64 // bytes of all deltas
 	merge       int64 // of them, from which on the indexes are merged
+	set         int64 // bytes of the set of unspent outputs
+	shared      int64 // of it and all deltas
+	leastDeltas int64 // that the set leaves to them
 	chunkBlocks int   // blocks of a chunk
 	chunkBytes  int   // wire bytes of a chunk; a larger block is a chunk of its own
 	chunks      int   // chunks in the window
@@ -52,8 +58,8 @@ type limits struct {
 const mostDeltas = 1600 << 20
 
 // A handoff between goroutines costs a few microseconds, as much as preparing one early block; 64 of them, or 256 KiB,
-// are some 200. Three to a thread keep all of them busy while the writer is at one; 24 of 4 MB, the largest, are the
-// bound. A batch is a dozen large blocks or more, so that every core gets some.
+// are some 200. Six to a thread keep all of them busy: some are prepared, in some scripts run, and some wait for their turn;
+// 24 of 4 MB, the largest, are the bound. A batch is a dozen large blocks or more, so that every core gets some.
 var mostLimits = limits{chunkBlocks: 64, chunkBytes: 256 << 10, chunks: 24, batchBlocks: 4096, batchBytes: 32 << 20}
 
 // fill completes limits for a number of threads and a budget.
@@ -64,13 +70,17 @@ func (l limits) fill(threads int, memory int64) limits {
 	if l.merge <= 0 {
 		l.merge = min(l.deltas/2, mostDeltas)
 	}
+	if l.set <= 0 {
+		l.set = memory / 8 * setShares
+	}
+	l.shared, l.leastDeltas = memory/8*bothShares, min(l.deltas, memory/leastShare)
 	ahead := int(memory / aheadShare)
 	for _, f := range []struct {
 		field *int
 		value int
 	}{
 		{&l.chunkBlocks, mostLimits.chunkBlocks}, {&l.chunkBytes, mostLimits.chunkBytes},
-		{&l.chunks, max(2, min(3*threads, mostLimits.chunks, ahead/blockMemory))},
+		{&l.chunks, max(2, min(6*threads, mostLimits.chunks, ahead/blockMemory))},
 		{&l.batchBlocks, mostLimits.batchBlocks},
 		{&l.batchBytes, max(1<<20, min(mostLimits.batchBytes, ahead/batches))},
 	} {

@@ -9,7 +9,8 @@ import "stele/tables"
 // descendant there; as a descendant has more work, the best is always in. A header that became incomplete or
 // invalid is thrown out when it comes up, and its parent was offered when that happened.
 
-// candidate is a header that was complete when it was offered. It is stale where its order is another one by now.
+// candidate is a header that was complete when it was offered. It is stale where its order is another one by now, or
+// the header is invalid.
 type candidate struct {
 	l     tables.HeaderLink
 	order uint32
@@ -57,7 +58,7 @@ func (tr *tree) offer(l tables.HeaderLink) {
 func (tr *tree) best() candidate {
 	for {
 		c := tr.heap[0]
-		if c.order == tr.vertices[c.l].order {
+		if v := &tr.vertices[c.l]; c.order == v.order && !v.invalid {
 			return c
 		}
 		tr.dropBest()
@@ -85,9 +86,10 @@ func (tr *tree) dropBest() {
 	}
 }
 
-// target returns the tip of the branch that the chain is to move to, if it does not end there.
+// target returns the tip of the branch that the chain is to move to, if it does not end there. From a tip that is
+// invalid it moves whatever the work.
 func (tr *tree) target() (tables.HeaderLink, bool) {
 	tip, _ := tr.t.Tip()
 	best := tr.best()
-	return best.l, best.l != tip && tr.better(best, tr.candidate(tip))
+	return best.l, best.l != tip && (tr.vertices[tip].invalid || tr.better(best, tr.candidate(tip)))
 }

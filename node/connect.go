@@ -1,18 +1,215 @@
 package node
 
 import (
+	"errors"
 	"fmt"
-	"slices"
+	"sync/atomic"
+	"time"
 
 	"stele/chain"
 	"stele/node/scripts"
 	"stele/tables"
+	"stele/utxo"
 	"stele/validate"
 	"stele/validate/script"
 )
 
+var (
+	// errJudge ends a run at a block that breaks a rule, which the judge has to name: route.failed.
+	errJudge = errors.New("a block failed")
+	// errFull ends a run for want of memory for the set of unspent outputs.
+	errFull = errors.New("the set of unspent outputs does not fit into memory")
+)
+
+// route is the errand of a run along a branch: its blocks are confirmed, connected and finalised.
+//
+//	prepared ─ take ─▶ confirm.Take, window by window: coins; then scripts and amounts begin, on the workers of node/scripts
+//	                       │ beside the writer where there is a set, which take alone looks at; else by the writer
+//	         ─ done ─▶     scripts and amounts have ended
+//	         ─ turn ─▶ confirm.Put: archived and pushed; or what is wrong with the block is put on record
+//	         ─ back ─▶ confirm.Drop, newest first, of what had no turn
+type route struct {
+	m      *writer
+	path   []tables.HeaderLink
+	at     int
+	view   *tables.View // of archived blocks on the path, where the set has to be told of them
+	failed *slot        // see errJudge
+
+	halted atomic.Bool // nothing more is taken: a block was refused, or a turn failed
+	took   atomic.Int64
+}
+
+func (r *route) next(j *job) bool {
+	if r.at == len(r.path) && !r.m.extend(r) || r.m.coinsWait() || r.m.quietWait() {
+		return false
+	}
+	r.m.jobOf(r.path[r.at], j)
+	r.at++
+	return true
+}
+
+func (r *route) take(c *chunk) {
+	start := time.Now()
+	ws := c.works[:0]
+	for i := range c.slots[:c.n] {
+		c.slots[i].taken, c.slots[i].refused = false, nil
+	}
+	for i := range c.slots[:c.n] {
+		s := &c.slots[i]
+		if c.fault != nil || r.halted.Load() || s.fault != nil || !s.verdict.OK() {
+			break
+		}
+		ws = append(ws, &s.work)
+	}
+	c.works = ws
+	var n int
+	var err error
+	if len(ws) > 0 {
+		n, err = r.m.confirm.Take(ws)
+	}
+	for i := range c.slots[:n] {
+		c.slots[i].taken = true
+	}
+	if n < c.n {
+		c.slots[n].refused = err
+		r.halted.Store(true)
+	}
+	if c.beside {
+		r.took.Add(int64(time.Since(start)))
+		r.m.coinBytes.Store(r.m.coins.Bytes())
+	}
+	for i := range c.slots[:n] {
+		r.m.begin(&c.slots[i])
+	}
+}
+
+// fewInputs is how many inputs a block has whose amounts are looked at sooner than they are handed to a worker.
+const fewInputs = 2
+
+// begin has the scripts of a block run, and its amounts looked at, as far as that is to be done.
+func (m *writer) begin(s *slot) {
+	s.sound = s.archived
+	if s.archived {
+		return
+	}
+	if s.amounts == nil {
+		s.amounts = func() {
+			_, v := validate.Connect(&s.context, &s.block, s.txids, s.work.Coins, nil)
+			s.sound = v.OK()
+		}
+	}
+	if skip := s.assumed || len(s.block.Txs) == 1; skip && len(s.block.Ins) <= fewInputs {
+		s.amounts()
+		return
+	}
+	s.started = true
+	m.scripts.Start(&s.running, scripts.Job{
+		Block: &s.block, Coins: s.work.Coins, Flags: m.flags(s), Skip: s.assumed, Aside: s.amounts,
+	})
+}
+
+func (m *writer) flags(s *slot) script.Flags {
+	return script.FlagsAt(m.t.Params(), s.context.Height, &s.hash)
+}
+
+func (r *route) done(s *slot) <-chan struct{} {
+	if !s.taken || !s.started {
+		return nil
+	}
+	return s.running.Done()
+}
+
+// turn finalises a block, or puts on record what is wrong with it.
+func (r *route) turn(s *slot) error {
+	m := r.m
+	if s.started && s.taken {
+		s.started = false
+		s.sound = s.running.Result().OK() && s.sound
+	}
+	switch {
+	case m.stopped():
+		return errStopped
+	case !s.taken:
+		return r.notTaken(s)
+	case !s.sound:
+		r.failed = s
+		return errJudge
+	}
+	m.watch.lap(m.stage)
+	err := m.confirm.Put(&s.work, &s.rows)
+	m.watch.lap(stageFinalise)
+	if err != nil {
+		return err
+	}
+	s.taken = false
+	m.pushed(s)
+	return nil
+}
+
+// notTaken is the turn of the first block that confirm did not take.
+func (r *route) notTaken(s *slot) error {
+	var full *utxo.FullError
+	switch {
+	case s.fault != nil:
+		return s.fault
+	case errors.As(s.refused, &full):
+		return errFull
+	case s.refused != nil:
+		return s.refused
+	case s.verdict.OK():
+		r.failed = s
+		return errJudge
+	case s.verdict.Condemns:
+		return r.m.condemn(s, s.verdict)
+	}
+	if err := r.m.bodyFailed(s); err != nil {
+		return err
+	}
+	return errTurn // the branch may have another body of this block: then it is chosen again
+}
+
+func (r *route) halt() { r.halted.Store(true) }
+
+// back takes blocks that had no turn out of confirm again, when nobody is at their scripts any more.
+func (r *route) back(chunks []*chunk) (failed error) {
+	r.each(chunks, func(s *slot) {
+		if s.started {
+			s.running.Cancel()
+		}
+	})
+	r.each(chunks, func(s *slot) {
+		if s.started {
+			<-s.running.Done()
+			s.running.Result()
+			s.started = false
+		}
+	})
+	r.each(chunks, func(s *slot) {
+		if s.taken = false; failed == nil {
+			failed = r.m.confirm.Drop(&s.work)
+		}
+	})
+	var full *utxo.FullError
+	if errors.As(failed, &full) {
+		return errFull
+	}
+	return failed
+}
+
+// each calls f for every block that was taken and had no turn, newest first.
+func (r *route) each(chunks []*chunk, f func(s *slot)) {
+	for n := len(chunks) - 1; n >= 0; n-- {
+		c := chunks[n]
+		for i := c.n - 1; i >= c.at; i-- {
+			if s := &c.slots[i]; s.taken {
+				f(s)
+			}
+		}
+	}
+}
+
 // context is where the block of header l stands, for the rules that ask for it.
-func (m *importer) context(l tables.HeaderLink, hash *chain.Hash) validate.Place {
+func (m *writer) context(l tables.HeaderLink, hash *chain.Hash) validate.Place {
 	row := m.t.Header(l)
 	h := m.t.WireHeader(l)
 	parent, _ := row.Parent() // genesis is archived with the store
@@ -21,74 +218,21 @@ func (m *importer) context(l tables.HeaderLink, hash *chain.Hash) validate.Place
 	})
 }
 
-// confirmed judges the block of a slot, whose turn it is, by all rules that prepare could not ask, and confirms it when
-// it breaks none: archives and pushes it. A block that is archived already has been through all of this, with
-// the same blocks below it.
-//
-// The store is changed last, so a block that fails has never been seen by anyone.
-func (m *importer) confirmed(s *slot) (validate.Verdict, error) {
-	if s.archived {
-		return pass, m.t.Push(s.l)
-	}
-	v := m.confirm.Decide(s.l, &s.block, s.txids)
-	if v.Reason == validate.ReasonBIP30 {
-		return v, nil
-	}
-	coins, err := m.confirm.Coins(&s.block)
+// judge repeats the rules of a block that broke one, in Core's order, and names the first. Its parent is the tip, and
+// nothing is in flight. Where it finds no rule, what was said of the block was wrong: that is a fault of ours, and no
+// verdict on the block.
+func (m *writer) judge(s *slot) (validate.Verdict, error) {
+	found, err := m.confirm.Resolve(&s.work)
 	if err != nil {
 		return pass, err
 	}
-	flags := script.FlagsAt(m.t.Params(), s.context.Height, &s.hash)
-	ok := v.OK()
-	if ok {
-		ok, err = m.connect(s, coins, flags)
-	}
-	switch {
-	case err != nil:
-		return pass, err
-	case !ok:
-		return m.judge(s, coins, flags)
-	}
-	return pass, m.confirm.Commit(s.l, &s.rows)
-}
-
-// connect runs the scripts of the block's inputs on the workers, and judges its amounts meanwhile.
-func (m *importer) connect(s *slot, coins []chain.Coin, flags script.Flags) (ok bool, err error) {
-	if m.assumes(s.l) {
-		m.report.Assumed++
-		_, v := validate.Connect(&s.context, &s.block, s.txids, coins, m.mtpAt)
-		return v.OK(), nil
-	}
-	m.scripts.Start(&m.running, &s.block, coins, flags)
-	_, v := validate.Connect(&s.context, &s.block, s.txids, coins, m.mtpAt)
-	m.watch.lap(stageConfirm)
-	failure, err := m.scripts.Wait(m.ctx, &m.running)
-	m.watch.lap(stageScripts)
-	if err != nil {
-		return false, errStopped
-	}
-	return v.OK() && failure.OK(), nil
-}
-
-// mtpAt is the median time past of the block at a height of the chain that the block in hand stands on.
-func (m *importer) mtpAt(height uint32) uint32 {
-	l, _ := m.t.Live().HeaderAt(height)
-	return m.t.Header(l).MTP()
-}
-
-// judge repeats the rules of a block that broke one, in Core's order, and names the first. Where it finds none, what
-// the workers said was wrong: that is a fault of ours, and no verdict on the block.
-func (m *importer) judge(s *slot, coins []chain.Coin, flags script.Flags) (validate.Verdict, error) {
-	found := len(coins) // where a prevout is missing, the coins end before it
-	coins = slices.Grow(coins, len(s.block.Ins)-found)[:len(s.block.Ins)]
-	engine, tx, ready := script.NewEngine(m.o.Verifier), new(script.Tx), -1
+	engine, tx, ready, flags := script.NewEngine(m.o.Verifier), new(script.Tx), -1, m.flags(s)
 	c := &validate.Case{
-		Coins:   coins,
-		Missing: func(in int) bool { return in == found },
-		MTPAt:   m.mtpAt,
+		Coins: found.Coins, Repeats: found.Repeats, MTPAt: m.confirm.MTPAt,
+		Missing: func(in int) bool { return in == found.Missing },
 		Script: func(position, input int) string {
 			if t := &s.block.Txs[position]; ready != position {
-				tx.Reset(&s.block, position, coins[t.FirstIn:][:t.Ins])
+				tx.Reset(&s.block, position, found.Coins[t.FirstIn:][:t.Ins])
 				ready = position
 			}
 			if err := engine.Verify(tx, input, flags); err != script.OK {
@@ -97,11 +241,14 @@ func (m *importer) judge(s *slot, coins []chain.Coin, flags script.Flags) (valid
 			return ""
 		},
 	}
-	if m.assumes(s.l) {
+	if s.assumed {
 		c.Script = nil
 	}
 	v := validate.Judge(&s.context, &s.block, s.txids, c)
-	if v.OK() {
+	switch {
+	case found.Err != nil && found.Err() != nil:
+		return pass, found.Err()
+	case v.OK():
 		return v, fmt.Errorf("block %v failed in parallel and passes in sequence", s.hash)
 	}
 	return v, nil

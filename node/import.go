@@ -16,8 +16,9 @@ import (
 	"stele/validate/script"
 )
 
-// importer is one import: the writer's state. Its methods run on the goroutine that called Import.
-type importer struct {
+// writer is the state of whoever moves the chain: an import, or a Node. Its methods run on the goroutine that called
+// Import or Node.Run.
+type writer struct {
 	t       *tables.Tables
 	o       ImportOptions
 	ctx     context.Context
@@ -28,13 +29,14 @@ type importer struct {
 	waiters []waiter // scratch of take
 	confirm *confirm.Confirmer
 	scripts *scripts.Checker
-	running scripts.Block     // the block in hand, while its scripts run
 	assumed tables.HeaderLink // o.AssumeValid; none: not known yet
 	window  *window
 	route   route
 	home    tables.HeaderLink // best tip so far, while a reorganisation is below it; else none
 	report  ImportReport
 
+	coinKeeper
+	live          // of a Node; zero in an import
 	pending int64 // bytes of pending blocks
 	full    bool  // no more of them are kept in this round
 
@@ -58,7 +60,7 @@ type importer struct {
 // tables.Stop); and before anything was done: *blockfile.ForeignNetwork, blockfile.ErrNoBlocks, fs.ErrNotExist and the
 // like of a path. No error says anything about a block.
 func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportReport, error) {
-	m := &importer{t: t, o: o, ctx: ctx, home: none, assumed: none, stage: stageConfirm}
+	m := &writer{t: t, o: o, ctx: ctx, home: none, assumed: none, stage: stageConfirm}
 	m.defaults()
 	m.report = ImportReport{Network: t.Params().Name, Rejected: []Rejected{}}
 	m.start = time.Now()
@@ -79,7 +81,7 @@ func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportRepo
 	return r, err
 }
 
-func (m *importer) defaults() {
+func (m *writer) defaults() {
 	o := &m.o
 	if o.Threads <= 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
@@ -102,7 +104,7 @@ func (m *importer) defaults() {
 	o.limits = o.limits.fill(o.Threads, Memory(o.Memory))
 }
 
-func (m *importer) fileOptions() blockfile.Options {
+func (m *writer) fileOptions() blockfile.Options {
 	o := blockfile.Options{Magic: m.t.Params().Magic, Note: m.o.Note, Stdin: m.o.Stdin}
 	for _, p := range []*chain.Params{chain.Main(), chain.Testnet3(), chain.Testnet4(), chain.Signet(), chain.Regtest()} {
 		o.Foreign = append(o.Foreign, blockfile.Network{Name: p.Name, Magic: p.Magic})
@@ -111,22 +113,11 @@ func (m *importer) fileOptions() blockfile.Options {
 }
 
 // run is the import proper.
-func (m *importer) run() error {
-	m.tree = growTree(m.t, m.o.StopHeight, m.o.Now)
-	m.confirm = confirm.New(m.t)
-	m.visible, _ = m.t.View().Tip()
-	m.covered = m.extent()
-	m.scripts = newScripts(&m.o)
-	defer m.scripts.Close()
-	m.window = newWindow(m.o.Threads, m.o.limits, func() preparer {
-		return newPreparer(m.t.Params(), m.o.Verifier, m.set.ReadBlock)
-	})
-	m.window.waited = func() { m.watch.lap(stageWait) }
-	m.window.lap, m.window.idle = m.lap, m.wait
-	defer m.window.close()
-	if err := m.loadPending(); err != nil {
+func (m *writer) run() error {
+	if err := m.open(m.set.ReadBlock); err != nil {
 		return err
 	}
+	defer m.shut()
 	if err := m.index(); err != nil {
 		return err
 	}
@@ -141,9 +132,43 @@ func (m *importer) run() error {
 	return nil
 }
 
+// open makes everything ready that blocks pass through. read reads a block of a file.
+func (m *writer) open(read func(blockfile.Place, []byte) ([]byte, error)) error {
+	m.tree = growTree(m.t, m.o.StopHeight, m.o.Now)
+	m.confirm = confirm.New(m.t)
+	m.visible, _ = m.t.View().Tip()
+	m.covered = m.extent()
+	if err := m.startCoins(); err != nil {
+		return err
+	}
+	m.scripts = newScripts(&m.o)
+	m.window = newWindow(m.o.Threads, m.o.limits, func() preparer {
+		return newPreparer(m.t.Params(), m.o.Verifier, read)
+	})
+	m.window.waited = func(forScripts bool) {
+		if forScripts {
+			m.watch.lap(stageScripts)
+		} else {
+			m.watch.lap(stageWait)
+		}
+	}
+	m.window.lap, m.window.idle = m.lap, m.wait
+	err := m.loadPending()
+	if err != nil {
+		m.shut()
+	}
+	return err
+}
+
+// shut ends the goroutines that open began. Nothing is in flight.
+func (m *writer) shut() {
+	m.window.close()
+	m.scripts.Close()
+}
+
 // loadPending puts the blocks that earlier imports kept to the tree, in the order of their hashes: no other one is
 // known.
-func (m *importer) loadPending() error {
+func (m *writer) loadPending() error {
 	type one struct {
 		hash chain.Hash
 		size int
@@ -172,7 +197,7 @@ func (m *importer) loadPending() error {
 }
 
 // index takes the records of all files.
-func (m *importer) index() error {
+func (m *writer) index() error {
 	var failed error
 	n := 0
 	err := m.set.Index(func(r *blockfile.Record) bool {
@@ -197,7 +222,7 @@ func (m *importer) index() error {
 	return errors.Join(failed, err)
 }
 
-func (m *importer) indexed(r *blockfile.Record) error {
+func (m *writer) indexed(r *blockfile.Record) error {
 	if r.Err != nil {
 		m.report.Records++
 		m.report.reject(nil, -1, reasonEncoding)
@@ -211,13 +236,13 @@ func (m *importer) indexed(r *blockfile.Record) error {
 }
 
 // readCounts copies what the reader counted. It may be called while no stream is being read.
-func (m *importer) readCounts() {
+func (m *writer) readCounts() {
 	r := m.set.Report()
 	m.report.Cut, m.report.Garbage = r.Cut, r.Skipped
 }
 
 // resync takes the records inside one that is no block.
-func (m *importer) resync(place blockfile.Place) error {
+func (m *writer) resync(place blockfile.Place) error {
 	var failed error
 	err := m.set.Resync(place, func(r *blockfile.Record) bool {
 		failed = m.indexed(r)
@@ -227,7 +252,7 @@ func (m *importer) resync(place blockfile.Place) error {
 }
 
 // settle brings the chain to the best branch of what is known, and puts away what is left over.
-func (m *importer) settle() error {
+func (m *writer) settle() error {
 	for again := true; again; {
 		err := m.organise()
 		if err == nil {
@@ -241,7 +266,7 @@ func (m *importer) settle() error {
 }
 
 // stopped reports whether the context was cancelled.
-func (m *importer) stopped() bool {
+func (m *writer) stopped() bool {
 	select {
 	case <-m.ctx.Done():
 		return true
@@ -251,13 +276,22 @@ func (m *importer) stopped() bool {
 }
 
 // finish checkpoints and closes the report.
-func (m *importer) finish(err error) (*ImportReport, error) {
+func (m *writer) finish(err error) (*ImportReport, error) {
 	if errors.Is(err, errStopped) {
 		m.report.Interrupted, err = true, nil
 	}
 	m.watch.lap(m.stage)
 	err = m.save(err)
 	m.watch.lap(stageCheckpoint)
+	if err == nil {
+		r := &m.report
+		if r.Coins = "tables"; m.coins != nil {
+			r.Coins = "set"
+		}
+		err = store.Guard(m.keepCoins)
+	}
+	m.stopCoins()
+	m.watch.lap(stageCoins)
 	r := new(ImportReport) // not a part of m, which holds the tree
 	*r = m.report
 	err = errors.Join(err, store.Guard(func() error {
@@ -267,6 +301,7 @@ func (m *importer) finish(err error) (*ImportReport, error) {
 	}))
 	if m.window != nil {
 		m.watch.spent[stageCheck] = time.Duration(m.window.busy.Load())
+		m.watch.spent[stageTake] = time.Duration(m.route.took.Load())
 	}
 	r.Stages = m.watch.report()
 	r.Seconds = time.Since(m.start).Seconds()

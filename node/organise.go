@@ -6,6 +6,7 @@ import (
 	"stele/chain"
 	"stele/node/blockfile"
 	"stele/tables"
+	"stele/utxo"
 	"stele/validate"
 )
 
@@ -17,7 +18,7 @@ var (
 )
 
 // record takes one record of the input: its header goes to the tree, and its body to its header.
-func (m *importer) record(h *chain.Header, place blockfile.Place) error {
+func (m *writer) record(h *chain.Header, place blockfile.Place) error {
 	hash := h.Hash()
 	m.report.Records++
 	_, err := m.take(h, &hash, m.bodies.add(place))
@@ -25,7 +26,7 @@ func (m *importer) record(h *chain.Header, place blockfile.Place) error {
 }
 
 // take puts a header and its body to the tree, and then, if its fate is known now, those that waited for it.
-func (m *importer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
+func (m *writer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
 	f, err := m.place(h, hash, n)
 	if err != nil || !m.decides(f, hash) {
 		return f, err
@@ -45,7 +46,7 @@ func (m *importer) take(h *chain.Header, hash *chain.Hash, n uint32) (fate, erro
 }
 
 // decides reports whether the fate of a header decides that of its children: it is in the tree now, or will never be.
-func (m *importer) decides(f fate, hash *chain.Hash) bool {
+func (m *writer) decides(f fate, hash *chain.Hash) bool {
 	if f == refused || f == derived {
 		_, never := m.tree.refused[*hash]
 		return never
@@ -54,7 +55,7 @@ func (m *importer) decides(f fate, hash *chain.Hash) bool {
 }
 
 // place puts one header and its body to the tree.
-func (m *importer) place(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
+func (m *writer) place(h *chain.Header, hash *chain.Hash, n uint32) (fate, error) {
 	l, f, v, err := m.tree.accept(h, hash)
 	if err != nil {
 		return f, err
@@ -79,20 +80,21 @@ func (m *importer) place(h *chain.Header, hash *chain.Hash, n uint32) (fate, err
 }
 
 // lose forgets a body that has no header in the tree.
-func (m *importer) lose(hash *chain.Hash, n uint32) {
+func (m *writer) lose(hash *chain.Hash, n uint32) {
+	m.letGo(n)
 	if m.bodies.all[n].place.File == inPending {
 		m.dropPending(hash, n)
 	}
 	m.bodies.drop(n)
 }
 
-func (m *importer) dropPending(hash *chain.Hash, n uint32) {
+func (m *writer) dropPending(hash *chain.Hash, n uint32) {
 	m.t.DropPending(hash)
 	m.pending -= int64(m.bodies.all[n].place.Len)
 }
 
 // attach gives body n to a header that is in the tree.
-func (m *importer) attach(l tables.HeaderLink, hash *chain.Hash, n uint32) {
+func (m *writer) attach(l tables.HeaderLink, hash *chain.Hash, n uint32) {
 	v, b := &m.tree.vertices[l], &m.bodies.all[n]
 	switch {
 	case b.place.File == gone:
@@ -103,6 +105,7 @@ func (m *importer) attach(l tables.HeaderLink, hash *chain.Hash, n uint32) {
 		m.lose(hash, n)
 	case m.archivedAs(l, b.place.Len):
 		m.report.Skipped++
+		m.letGo(n)
 		m.bodies.undo(n)
 	default:
 		// Also where the block is archived with another length: then this record is looked at with those left over.
@@ -112,10 +115,10 @@ func (m *importer) attach(l tables.HeaderLink, hash *chain.Hash, n uint32) {
 }
 
 // countInvalid counts a record of a block that is invalid by what is known from an earlier import, or from this one.
-func (m *importer) countInvalid(l tables.HeaderLink, hash *chain.Hash) {
+func (m *writer) countInvalid(l tables.HeaderLink, hash *chain.Hash) {
 	v := &m.tree.vertices[l]
 	switch {
-	case m.t.State(l) != tables.StateInvalid:
+	case !m.t.State(l).Invalid():
 		m.report.Descendants++
 	case v.listed:
 		m.report.Skipped++
@@ -126,21 +129,30 @@ func (m *importer) countInvalid(l tables.HeaderLink, hash *chain.Hash) {
 }
 
 // archivedAs reports whether the block of l is archived, and has so many wire bytes.
-func (m *importer) archivedAs(l tables.HeaderLink, size uint32) bool {
+func (m *writer) archivedAs(l tables.HeaderLink, size uint32) bool {
 	b, ok := m.t.Live().Block(l)
 	return ok && b.Size == size
 }
 
 // organise moves the chain to the best branch, until it is there.
-func (m *importer) organise() error {
+func (m *writer) organise() error {
 	for {
+		if err := m.arrangeCoins(); err != nil {
+			return err
+		}
+		if err := m.doQuiet(); err != nil {
+			return err
+		}
 		target, ok := m.tree.target()
 		if !ok {
 			return nil
 		}
 		err := m.follow(target)
-		if tip, _ := m.t.Tip(); m.home != none && !m.moreWork(m.home, tip) {
+		if tip, _ := m.t.Tip(); m.home != none && (m.tree.vertices[m.home].invalid || !m.moreWork(m.home, tip)) {
 			m.home = none
+		}
+		if err == errFull {
+			err = m.dropCoins(err)
 		}
 		if err != nil && err != errTurn {
 			return err
@@ -149,24 +161,52 @@ func (m *importer) organise() error {
 }
 
 // follow pops down to where a branch leaves the chain, and confirms the branch's blocks.
-func (m *importer) follow(target tables.HeaderLink) error {
+func (m *writer) follow(target tables.HeaderLink) error {
 	tip, _ := m.t.Tip()
 	base := m.tree.fork(tip, target)
-	m.route = route{m: m, path: m.tree.path(m.route.path[:0], base, target)}
+	r := &m.route
+	r.m, r.path, r.at, r.failed = m, m.tree.path(r.path[:0], base, target), 0, nil
+	r.halted.Store(false)
 	if m.total = 0; m.batch == nil {
-		m.total = m.done + m.bytesOf(m.route.path)
+		m.total = m.done + m.bytesOf(r.path)
 	}
-	if tip != base && (m.home == none || m.moreWork(tip, m.home)) {
+	if tip != base && !m.tree.vertices[tip].invalid && (m.home == none || m.moreWork(tip, m.home)) {
 		m.home = tip
 	}
 	if err := m.popTo(base); err != nil {
 		return err
 	}
-	return m.window.run(&m.route)
+	if err := r.look(); err != nil {
+		return err
+	}
+	err := m.window.run(r, m.coins != nil)
+	if err != errJudge {
+		return err
+	}
+	v, err := m.judge(r.failed)
+	if err != nil {
+		return err
+	}
+	return m.condemn(r.failed, v)
+}
+
+// look makes the archived blocks of the path readable for the workers, where the set has to be told of them.
+func (r *route) look() (err error) {
+	r.view = nil
+	if r.m.coins == nil {
+		return nil
+	}
+	for _, l := range r.path {
+		if _, ok := r.m.t.Archived(l); ok {
+			r.view, err = r.m.t.Snapshot()
+			return err
+		}
+	}
+	return nil
 }
 
 // popTo takes blocks off the chain until base is its tip.
-func (m *importer) popTo(base tables.HeaderLink) error {
+func (m *writer) popTo(base tables.HeaderLink) error {
 	for {
 		if tip, _ := m.t.Tip(); tip == base {
 			return nil
@@ -174,7 +214,12 @@ func (m *importer) popTo(base tables.HeaderLink) error {
 		if m.stopped() {
 			return errStopped
 		}
-		if err := m.t.Pop(); err != nil {
+		err := m.confirm.Pop()
+		var full *utxo.FullError
+		if errors.As(err, &full) {
+			return errFull
+		}
+		if err != nil {
 			return err
 		}
 		m.report.Popped++
@@ -184,47 +229,32 @@ func (m *importer) popTo(base tables.HeaderLink) error {
 	}
 }
 
-func (m *importer) moreWork(a, b tables.HeaderLink) bool {
+func (m *writer) moreWork(a, b tables.HeaderLink) bool {
 	return m.t.Header(a).Work().Cmp(m.t.Header(b).Work()) > 0
 }
 
-// route is the errand of a run along a branch: its blocks are confirmed.
-type route struct {
-	m    *importer
-	path []tables.HeaderLink
-	at   int
-}
-
-func (r *route) next(j *job) bool {
-	if r.at == len(r.path) {
-		return false
-	}
-	r.m.jobOf(r.path[r.at], j)
-	r.at++
-	return true
-}
-
-func (r *route) turn(s *slot) error { return r.m.confirmBlock(s) }
-
 // jobOf describes the block of a header, from its oldest body.
-func (m *importer) jobOf(l tables.HeaderLink, j *job) {
-	*j = job{l: l, hash: m.t.Header(l).Hash()}
-	if _, ok := m.t.Archived(l); ok {
-		j.archived = true
+func (m *writer) jobOf(l tables.HeaderLink, j *job) {
+	*j = job{l: l, hash: m.t.Header(l).Hash(), mtp: m.t.Header(l).MTP()}
+	j.context, j.placed, j.listed = m.context(l, &j.hash), true, m.coins != nil
+	if row, ok := m.t.Live().Block(l); ok {
+		j.archived, j.first, j.view = true, row.FirstOut, m.route.view
 		return
 	}
-	j.context, j.placed = m.context(l, &j.hash), true
+	j.assumed = m.assumes(l)
 	if n, ok := m.bodies.first(&m.tree.vertices[l]); ok {
 		m.locate(n, j)
 	}
 }
 
 // locate fills in where the bytes of body n are.
-func (m *importer) locate(n uint32, j *job) {
+func (m *writer) locate(n uint32, j *job) {
 	j.body, j.place = n, m.bodies.all[n].place
 	switch j.place.File {
 	case inBatch:
 		j.raw = m.batch.bytes(j.place)
+	case inMemory:
+		j.raw = m.held[n].raw
 	case inPending:
 		raw, ok := m.t.Pending(&j.hash)
 		if j.raw = raw; !ok {
@@ -233,61 +263,16 @@ func (m *importer) locate(n uint32, j *job) {
 	}
 }
 
-// confirmBlock is the turn of one block: it is archived and pushed, or what is wrong with it is put on record.
-func (m *importer) confirmBlock(s *slot) error {
-	if m.stopped() {
-		return errStopped
-	}
-	for !s.archived {
-		if s.fault != nil {
-			return s.fault
-		}
-		if s.verdict.OK() {
-			break
-		}
-		if s.verdict.Condemns {
-			return m.condemn(s, s.verdict)
-		}
-		if err := m.bodyFailed(s); err != nil {
-			return err
-		}
-		if !m.retry(s) {
-			return errTurn
-		}
-	}
-	v, err := m.confirmed(s)
-	switch {
-	case err != nil:
-		return err
-	case v.OK():
-		m.pushed(s)
-		return nil
-	}
-	return m.condemn(s, v)
-}
-
-// retry prepares the next body of a block whose last one failed.
-func (m *importer) retry(s *slot) bool {
-	n, ok := m.bodies.first(&m.tree.vertices[s.l])
-	if !ok {
-		return false
-	}
-	s.job = job{l: s.l, hash: s.hash, context: s.context, placed: s.placed}
-	m.locate(n, &s.job)
-	s.keep()
-	m.window.self.prepare(s, make([]byte, s.place.Len))
-	return true
-}
-
 // bodyFailed puts on record that a body breaks a rule, and forgets it; its header is not to blame. A record that does
 // not even decode may have a damaged length and cover others, which are looked for.
-func (m *importer) bodyFailed(s *slot) error {
+func (m *writer) bodyFailed(s *slot) error {
 	place := s.place
 	if place.File == inPending {
 		m.report.Lost++
 	} else {
 		m.report.reject(&s.hash, m.heightOf(s.l), s.verdict.Reason)
 	}
+	m.blame(s, s.verdict, true)
 	m.forget(s.l, s.body)
 	if s.decodes || place.File >= gone {
 		return nil
@@ -295,7 +280,7 @@ func (m *importer) bodyFailed(s *slot) error {
 	return m.resync(place)
 }
 
-func (m *importer) heightOf(l tables.HeaderLink) int64 {
+func (m *writer) heightOf(l tables.HeaderLink) int64 {
 	if l == none {
 		return -1
 	}
@@ -304,7 +289,8 @@ func (m *importer) heightOf(l tables.HeaderLink) int64 {
 
 // forget takes a body from its header, and from the tables if it is pending. Where it was the last one, and the
 // block is not archived, the header's branch is not complete any more.
-func (m *importer) forget(l tables.HeaderLink, n uint32) {
+func (m *writer) forget(l tables.HeaderLink, n uint32) {
+	m.letGo(n)
 	if l == none {
 		m.bodies.drop(n)
 		return
@@ -321,8 +307,9 @@ func (m *importer) forget(l tables.HeaderLink, n uint32) {
 }
 
 // condemn marks a block as invalid for good, and with it all that stands on it.
-func (m *importer) condemn(s *slot, v validate.Verdict) error {
+func (m *writer) condemn(s *slot, v validate.Verdict) error {
 	m.report.reject(&s.hash, m.heightOf(s.l), v.Reason)
+	m.blame(s, v, false)
 	if !s.archived {
 		m.forget(s.l, s.body)
 	}
@@ -341,12 +328,15 @@ func (m *importer) condemn(s *slot, v validate.Verdict) error {
 }
 
 // pushed counts a block that was confirmed, and forgets where it came from.
-func (m *importer) pushed(s *slot) {
+func (m *writer) pushed(s *slot) {
 	m.done += int64(s.place.Len)
 	if s.archived {
 		return
 	}
 	r, size := &m.report, len(s.raw)
+	if s.assumed {
+		r.Assumed++
+	}
 	r.Blocks++
 	r.Txs += uint64(len(s.block.Txs))
 	r.Inputs += uint64(len(s.block.Ins))

@@ -37,7 +37,7 @@ type extent struct {
 	wire                 uint64 // bytes archived
 }
 
-func (m *importer) extent() extent {
+func (m *writer) extent() extent {
 	tip, _ := m.t.Tip()
 	r := &m.report
 	return extent{
@@ -47,15 +47,18 @@ func (m *importer) extent() extent {
 }
 
 // lap is called after every chunk.
-func (m *importer) lap() error {
+func (m *writer) lap() error {
 	m.watch.lap(m.stage)
 	m.show("import", false)
 	return m.tell(m.o.publishEvery)
 }
 
 // wait is called every now and then while the writer waits for workers.
-func (m *importer) wait() error {
+func (m *writer) wait() error {
 	m.watch.lap(stageWait)
+	if m.stopped() {
+		return errStopped
+	}
 	return m.tell(m.o.publishEvery)
 }
 
@@ -64,13 +67,13 @@ func (m *importer) wait() error {
 //
 // While a reorganisation is below the best chain that there was, readers keep that one. A checkpoint shows them the
 // lower one when it ends, so neither its end nor the begin of another is due, unless the memory is used up.
-func (m *importer) tell(after time.Duration) error {
+func (m *writer) tell(after time.Duration) error {
 	if m.o.Between != nil {
 		m.o.Between(m.t, m.checkpoint)
 		m.watch.lap(stageAsked)
 	}
 	tip, _ := m.t.Tip()
-	up := !m.moreWork(m.visible, tip)
+	up := m.tree.vertices[m.visible].invalid || !m.moreWork(m.visible, tip)
 	if err := m.followCheckpoint(up); err != nil {
 		return err
 	}
@@ -87,28 +90,47 @@ func (m *importer) tell(after time.Duration) error {
 	}
 	m.watch.lap(stagePublish)
 	m.watch.count[stagePublish]++
-	m.visible, m.published = tip, m.watch.mark
+	m.published = m.watch.mark
+	m.see(tip)
 	return nil
+}
+
+// see notes that readers see a tip.
+func (m *writer) see(tip tables.HeaderLink) {
+	was := m.visible
+	m.visible = tip
+	if tip != was {
+		m.moved(was, tip)
+	}
 }
 
 // checkpointDue reports whether a checkpoint is to begin, because there is much to merge, or much that a power cut would
 // cost. Only the former is a reason to merge: a merge rewrites large parts of the indexes however little is new, and with
 // one every 256 MiB a sync of mainnet would write several times the archive.
-func (m *importer) checkpointDue(up bool) (due, merge bool) {
+func (m *writer) checkpointDue(up bool) (due, merge bool) {
 	deltas := m.t.DeltaBytes()
 	if !up {
-		return deltas >= m.o.limits.deltas, true
+		return deltas >= m.deltaLimit(), true
 	}
 	now := m.extent()
-	if deltas >= m.o.limits.merge && now != m.covered {
+	if deltas >= min(m.o.limits.merge, m.deltaLimit()/2) && now != m.covered {
 		return true, true
 	}
 	return int64(now.wire-m.covered.wire) >= m.o.CheckpointBytes ||
 		m.watch.mark.Sub(m.saved) >= m.o.CheckpointEvery && now != m.covered, false
 }
 
+// deltaLimit is what the deltas may take of the budget: what the set of unspent outputs leaves.
+func (m *writer) deltaLimit() int64 {
+	l := &m.o.limits
+	if m.coins == nil {
+		return l.deltas
+	}
+	return max(min(l.deltas, l.shared-m.coinBytes.Load()), l.leastDeltas)
+}
+
 // show tells how far the import has come.
-func (m *importer) show(stage string, force bool) {
+func (m *writer) show(stage string, force bool) {
 	if m.o.Progress == nil {
 		return
 	}
@@ -125,7 +147,7 @@ func (m *importer) show(stage string, force bool) {
 }
 
 // bytesOf adds up the wire bytes of the blocks that are still to be archived, where somebody asks.
-func (m *importer) bytesOf(path []tables.HeaderLink) (sum int64) {
+func (m *writer) bytesOf(path []tables.HeaderLink) (sum int64) {
 	if m.o.Progress == nil {
 		return 0
 	}

@@ -7,17 +7,17 @@ import (
 
 // parkable is what may be pending before an import adds to it: less than the tables' own budget, at which they weigh
 // every new block against all others.
-func (m *importer) parkable() int64 { return m.t.PendingBudget() / 4 * 3 }
+func (m *writer) parkable() int64 { return m.t.PendingBudget() / 4 * 3 }
 
 // leftovers puts away the bodies that no branch took: those that are not needed are counted, those of other branches
 // and of unknown parents become pending blocks. again says that records came to light inside others, so that the
 // chain is to be organised once more.
-func (m *importer) leftovers() (again bool, err error) {
+func (m *writer) leftovers() (again bool, err error) {
 	end := len(m.bodies.all)
 	rest := &leftover{m: m, at: m.bodies.settled, end: end}
 	m.full = false
 	m.stage = stagePark
-	err = m.window.run(rest)
+	err = m.window.run(rest, false)
 	m.watch.lap(stagePark)
 	m.stage = stageConfirm
 	m.bodies.settled = end
@@ -26,7 +26,8 @@ func (m *importer) leftovers() (again bool, err error) {
 
 // leftover is the errand of a run along the bodies that were not taken.
 type leftover struct {
-	m       *importer
+	plain
+	m       *writer
 	at, end int
 }
 
@@ -44,7 +45,7 @@ func (r *leftover) next(j *job) bool {
 func (r *leftover) turn(s *slot) error { return r.m.park(s) }
 
 // leftover decides about body n; true when it has to be read, as the job says.
-func (m *importer) leftover(n uint32, j *job) bool {
+func (m *writer) leftover(n uint32, j *job) bool {
 	b := m.bodies.all[n]
 	if !b.fresh() {
 		return false
@@ -54,7 +55,7 @@ func (m *importer) leftover(n uint32, j *job) bool {
 		_, archived := m.t.Archived(b.l)
 		_, pending := m.bodies.pending(&m.tree.vertices[b.l])
 		switch invalid := m.tree.vertices[b.l].invalid; {
-		case invalid && m.t.State(b.l) == tables.StateInvalid, m.archivedAs(b.l, b.place.Len), pending:
+		case invalid && m.t.State(b.l).Invalid(), m.archivedAs(b.l, b.place.Len), pending:
 			m.report.Skipped++
 			m.forget(b.l, n)
 			return false
@@ -80,13 +81,13 @@ func (m *importer) leftover(n uint32, j *job) bool {
 }
 
 // drop counts a body that is not kept.
-func (m *importer) drop(l tables.HeaderLink, n uint32) {
+func (m *writer) drop(l tables.HeaderLink, n uint32) {
 	m.report.Dropped++
 	m.forget(l, n)
 }
 
 // park is the turn of one such body: where it is in order, it becomes a pending block.
-func (m *importer) park(s *slot) error {
+func (m *writer) park(s *slot) error {
 	if m.stopped() {
 		return errStopped
 	}
@@ -123,6 +124,7 @@ func (m *importer) park(s *slot) error {
 		m.drop(s.l, s.body)
 		return nil
 	}
+	m.letGo(s.body)
 	m.pending += int64(size)
 	m.report.Parked++
 	m.bodies.all[s.body].place = blockfile.Place{File: inPending, Len: size}

@@ -1,9 +1,14 @@
 package node
 
 import (
+	"fmt"
+
 	"stele/chain"
 	"stele/node/blockfile"
+	"stele/node/scripts"
+	"stele/store"
 	"stele/tables"
+	"stele/tables/confirm"
 	"stele/validate"
 	"stele/validate/script"
 )
@@ -15,21 +20,34 @@ type job struct {
 	place    blockfile.Place
 	hash     chain.Hash
 	context  validate.Place
-	placed   bool   // context is known
-	archived bool   // nothing to do: it is pushed as it stands
-	raw      []byte // its bytes where they are in memory already, else nil
+	placed   bool              // context is known
+	mtp      uint32            // of its header, valid where context is
+	assumed  bool              // its scripts are not run
+	listed   bool              // what it spends and makes is listed for the set of unspent outputs
+	archived bool              // it was confirmed before, on a branch that was left: it is pushed as it stands
+	first    tables.OutputLink // of an archived block: its first output
+	view     *tables.View      // of an archived block that is to be rebuilt from its rows, as the set has to be told; else nil
+	raw      []byte            // its bytes where they are in memory already, else nil
 }
 
-// slot is a block in the window: a job, and what a worker made of it. Its buffers are reused by the next block.
+// slot is a block in the window: a job, and what was made of it on the way. Its buffers are reused by the next block.
 type slot struct {
 	job
-	own     []byte // copy of pending bytes, which a checkpoint may move
+	own     []byte // copy of pending bytes, which a checkpoint may move, or a block rebuilt
 	block   chain.Block
 	txids   []chain.Hash
 	rows    tables.Rows
 	verdict validate.Verdict
 	decodes bool  // its bytes are a block
 	fault   error // reading it failed: nothing is known of the block
+
+	work    confirm.Work
+	taken   bool          // by confirm, which has to be told how it ended
+	refused error         // a fault of confirm, if this was the first block that it did not take
+	running scripts.Block // valid while started
+	started bool
+	sound   bool   // amounts, fees and signature operations; valid when what was started is done
+	amounts func() // finds that out; made once
 }
 
 // keep copies bytes that hold until the next checkpoint only.
@@ -61,6 +79,9 @@ func newPreparer(
 func (p *preparer) prepare(s *slot, buf []byte) []byte {
 	s.verdict, s.decodes, s.fault = pass, false, nil
 	if s.archived {
+		if s.fault = s.rebuild(); s.fault == nil && s.placed {
+			s.fill()
+		}
 		return buf
 	}
 	if s.raw == nil {
@@ -83,9 +104,37 @@ func (p *preparer) prepare(s *slot, buf []byte) []byte {
 	}
 	s.txids = s.block.Txids(s.txids[:0])
 	if s.verdict = p.check(s); s.verdict.OK() {
-		s.fault = s.rows.Encode(&s.block, s.txids)
+		if s.fault = s.rows.Encode(&s.block, s.txids); s.fault == nil && s.placed {
+			s.fill()
+		}
 	}
 	return buf
+}
+
+// fill makes a block ready for confirm.
+func (s *slot) fill() {
+	w := &s.work
+	w.Link, w.Block, w.Txids, w.Place, w.MTP = s.l, &s.block, s.txids, s.context, s.mtp
+	w.Archived, w.FirstOut = s.archived, s.first
+	if s.listed {
+		w.Prepare()
+	}
+}
+
+// rebuild makes an archived block from its rows, where somebody has to see it.
+func (s *slot) rebuild() (err error) {
+	if s.view == nil {
+		return nil
+	}
+	if s.own, _, err = s.view.AppendBlock(s.own[:0], s.l); err != nil {
+		return err
+	}
+	s.raw = s.own
+	if err = s.block.Decode(s.raw); err != nil {
+		return &store.Damaged{Name: "archive", What: fmt.Sprintf("block %v does not decode: %v", s.hash, err)}
+	}
+	s.txids = s.block.Txids(s.txids[:0])
+	return nil
 }
 
 // check asks the rules of the phases check and accept. A block whose header has no place in the tree yet is asked for

@@ -42,9 +42,19 @@ type ImportOptions struct {
 	// whose signatures are made up.
 	Verifier script.Verifier
 
+	// TablesAlone has blocks confirmed from the tables alone, without a set of unspent outputs in memory.
+	TablesAlone bool
+	// Coins is told how far the set of unspent outputs is, while it is loaded ("image", in shards, "archive", in outputs,
+	// "roll", in blocks) or its image is written. It may be nil. Calls come from several goroutines, one at a time.
+	Coins func(step string, done, total uint64)
+	// Remark is told of what an import goes on without (memory for the set, room for an image). It may be nil.
+	Remark func(text string)
+
 	Now func() time.Time // the clock that bounds header times; nil: time.Now
 
-	limits       limits        // zero fields: the defaults
+	limits       limits // zero fields: the defaults
+	heap         bool   // the set's memory is the heap's, of which each shard takes reserve
+	reserve      int
 	publishEvery time.Duration // 0: the default
 }
 
@@ -75,6 +85,7 @@ type ImportReport struct {
 	Seconds   float64 `json:"seconds"`
 	Tip       Tip     `json:"tip"`
 
+	Coins        string     `json:"coins"`         // where they came from at the end: set, or tables
 	Assumed      uint64     `json:"assumed_valid"` // blocks whose scripts were not run
 	Rejected     []Rejected `json:"rejected"`      // root causes, in order of discovery; never nil
 	RejectedMore uint64     `json:"rejected_more"` // those beyond the first 10,000, which are counted only
@@ -105,8 +116,9 @@ type Rejected struct {
 	Reason string `json:"reason"` // Core's, or bad-block-encoding
 }
 
-// Stage is the time that one kind of work took. All but "check" and "sync" are of the importing goroutine and do not
-// overlap; "check" is the sum over the threads that work beside it, "sync" what checkpoints took beside it.
+// Stage is the time that one kind of work took. All but "check", "take" and "sync" are of the importing goroutine and do
+// not overlap; "check" is the sum over the threads that work beside it, "take" what confirm took, beside it where there is
+// a set, "sync" what checkpoints took beside it.
 type Stage struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
@@ -137,19 +149,23 @@ const (
 	stageIndex = iota
 	stageCheck
 	stageWait
-	stageConfirm
-	stageScripts // waiting for the scripts of the block in hand
+	stageScripts // waiting for the scripts of the block whose turn it is
+	stageConfirm // organising, and what confirm takes where there is no set
+	stageTake    // what confirm takes beside the writer, where there is a set
+	stageFinalise
 	stagePark
 	stagePublish
 	stageCheckpoint // beginning, ending and waiting for the last one
 	stageStall      // waiting for a checkpoint, as the deltas have used up their memory
 	stageSync
 	stageAsked // ImportOptions.Between
+	stageCoins // loading the set, and its image, as far as the writer waits for it
 	stageCount
 )
 
 var stageNames = [stageCount]string{
-	"index", "check", "wait", "confirm", "scripts", "park", "publish", "checkpoint", "stall", "sync", "asked",
+	"index", "check", "wait", "scripts", "confirm", "take", "finalise", "park", "publish", "checkpoint", "stall", "sync",
+	"asked", "coins",
 }
 
 // stopwatch adds up the time of each stage.

@@ -17,7 +17,7 @@ type saving struct {
 
 // beginCheckpoint takes the cut of now and starts the work on it, with the indexes where merge says so. None other may be
 // on its way.
-func (m *importer) beginCheckpoint(merge bool) error {
+func (m *writer) beginCheckpoint(merge bool) error {
 	begin := m.t.BeginCut
 	if merge {
 		begin = m.t.BeginCheckpoint
@@ -41,12 +41,12 @@ func (m *importer) beginCheckpoint(merge bool) error {
 
 // followCheckpoint ends the checkpoint on its way, if it has done its work, and if readers may see the tip (up). Where
 // the deltas have used up their memory it does not wait for the latter, and stalls for the former.
-func (m *importer) followCheckpoint(up bool) error {
+func (m *writer) followCheckpoint(up bool) error {
 	s := m.saving
 	if s == nil {
 		return nil
 	}
-	full := m.t.DeltaBytes() >= m.o.limits.deltas
+	full := m.t.DeltaBytes() >= m.deltaLimit()
 	select {
 	case <-s.done:
 		if !up && !full {
@@ -65,7 +65,7 @@ func (m *importer) followCheckpoint(up bool) error {
 
 // endCheckpoint waits for the checkpoint on its way and takes over what it did; readers see the tip then. A
 // *store.DiskFull is one that another checkpoint may mend: what was archived is durable all the same.
-func (m *importer) endCheckpoint() error {
+func (m *writer) endCheckpoint() error {
 	s := m.saving
 	if s == nil {
 		return nil
@@ -76,7 +76,8 @@ func (m *importer) endCheckpoint() error {
 	m.watch.count[stageSync]++
 	err := m.t.EndCheckpoint(s.c)
 	m.watch.lap(stageCheckpoint)
-	m.visible, _ = m.t.Tip()
+	tip, _ := m.t.Tip()
+	m.see(tip)
 	m.published = m.watch.mark
 	return err
 }
@@ -85,7 +86,7 @@ func (m *importer) endCheckpoint() error {
 var ErrReorganising = errors.New("a reorganisation is under way")
 
 // checkpoint makes everything up to now durable and waits for it: another goroutine asked for it.
-func (m *importer) checkpoint() error {
+func (m *writer) checkpoint() error {
 	tip, _ := m.t.Tip()
 	if m.moreWork(m.visible, tip) {
 		return ErrReorganising
@@ -97,7 +98,8 @@ func (m *importer) checkpoint() error {
 	err := m.t.Checkpoint()
 	m.watch.lap(stageCheckpoint)
 	if err == nil {
-		m.visible, m.covered = tip, m.extent()
+		m.covered = m.extent()
+		m.see(tip)
 		m.saved, m.published = m.watch.mark, m.watch.mark
 	}
 	return err
@@ -108,7 +110,7 @@ func (m *importer) checkpoint() error {
 //
 // After a fault of the store nothing of the kind is done, as what is in memory may be half of something: the store
 // stops writing, so that closing it keeps the last checkpoint, which is whole.
-func (m *importer) save(err error) error {
+func (m *writer) save(err error) error {
 	var late error
 	if broken(err) {
 		m.t.Stop(err)
@@ -139,11 +141,12 @@ func (m *importer) save(err error) error {
 
 // abandon is for an import that ends by a panic: what is in memory may be half of something, and no goroutine may be
 // left behind.
-func (m *importer) abandon() {
+func (m *writer) abandon() {
 	m.t.Stop(errors.New("an import broke off"))
 	if m.saving != nil {
 		<-m.saving.done
 	}
+	m.stopCoins()
 }
 
 // broken reports whether an error is one after which the store's memory is not to be trusted.
@@ -155,10 +158,13 @@ func broken(err error) bool {
 
 // retreat goes back to the best chain that there was, where an import ended in the middle of a reorganisation. All of
 // that chain's blocks are archived, so this only appends to the log.
-func (m *importer) retreat() error {
+func (m *writer) retreat() error {
 	tip, _ := m.t.Tip()
-	if m.home == none || !m.moreWork(m.home, tip) {
+	if m.home == none || m.tree.vertices[m.home].invalid || !m.moreWork(m.home, tip) {
 		return nil
+	}
+	if m.coins != nil {
+		_ = m.dropCoins(nil) // it is not worth telling it of every block now
 	}
 	base := m.tree.fork(tip, m.home)
 	for tip, _ := m.t.Tip(); tip != base; tip, _ = m.t.Tip() {

@@ -3,7 +3,7 @@ package node
 import "stele/node/blockfile"
 
 // drink takes the blocks of a stream, batch after batch.
-func (m *importer) drink(s *blockfile.Stream) error {
+func (m *writer) drink(s *blockfile.Stream) error {
 	f := newFeed(s, m.o.limits)
 	defer f.halt()
 	for {
@@ -35,7 +35,7 @@ func (m *importer) drink(s *blockfile.Stream) error {
 	}
 }
 
-func (m *importer) drinkBatch(b *batch) error {
+func (m *writer) drinkBatch(b *batch) error {
 	for i := range b.items {
 		one := &b.items[i]
 		if !one.damaged {
@@ -53,7 +53,7 @@ func (m *importer) drinkBatch(b *batch) error {
 }
 
 // damaged puts a record of a stream that is no block on record. If it has a header, that counts as one in a file does.
-func (m *importer) damaged(one *item) error {
+func (m *writer) damaged(one *item) error {
 	m.report.Records++
 	if !one.headed {
 		m.report.reject(nil, -1, reasonEncoding)

@@ -17,7 +17,7 @@ type vertex struct {
 	parent, jump tables.HeaderLink // see ancestor
 	last, next   tables.HeaderLink // the last child; the next sibling, in a circle, in the order in which they came
 	height       uint32
-	order        uint32 // when its branch became complete, counted from 1; 0: a block below it, or its own, is not here
+	order        uint32 // when its blocks were all here, counted from 1; 0: its own, or one below, is not. See complete
 	body         uint32 // last of its bodies, plus one (see bodies); 0: none but perhaps the archive's
 	invalid      bool   // it or one below it
 	listed       bool   // the root cause is in this import's report
@@ -35,7 +35,9 @@ type tree struct {
 	heaviest tables.HeaderLink   // of most work among those that are not invalid, whether its blocks are here or not
 	clock    uint32              // last order given
 	heap     []candidate         // see chooser.go
-	queue    []tables.HeaderLink // scratch of walks
+	queue    []tables.HeaderLink // scratch of settle and withdraw
+	marked   []tables.HeaderLink // scratch of invalidate and reconsider
+	top      topLine             // see topline.go
 	line     lineage             // scratch of accept
 	waiting  waiting
 	refused  map[chain.Hash]struct{}
@@ -58,16 +60,19 @@ func growTree(t *tables.Tables, stop int64, now func() time.Time) *tree {
 		}
 		tr.add(parent, row.Height())
 		v := &tr.vertices[l]
-		v.invalid = t.State(l) == tables.StateInvalid || ok && tr.vertices[parent].invalid
+		v.invalid = t.State(l).Invalid() || ok && tr.vertices[parent].invalid
 	}
 	tr.findHeaviest()
-	// The confirmed chain was complete first: it wins every tie.
+	// The confirmed chain was complete first: it wins every tie. It may hold what was marked invalid since its last block.
 	live := t.Live()
 	tip, height := live.Tip()
 	for h := range height + 1 {
 		l, _ := live.HeaderAt(h)
 		tr.clock++
 		tr.vertices[l].order = tr.clock
+	}
+	for tr.vertices[tip].invalid {
+		tip = tr.vertices[tip].parent
 	}
 	tr.offer(tip)
 	for l := range tables.HeaderLink(t.Headers()) {
@@ -138,9 +143,7 @@ func (tr *tree) accept(h *chain.Header, hash *chain.Hash) (l tables.HeaderLink, 
 		return none, waits, v, err
 	}
 	tr.add(parent, p.height+1)
-	if tr.t.Header(l).Work().Cmp(tr.t.Header(tr.heaviest).Work()) > 0 {
-		tr.heaviest = l
-	}
+	tr.weigh(l)
 	return l, added, v, nil
 }
 
@@ -176,8 +179,12 @@ func (tr *tree) heightUnder(prev *chain.Hash) int64 {
 	return -1
 }
 
-// complete reports whether the blocks of l and of all below it are here, and none of them is invalid.
-func (tr *tree) complete(l tables.HeaderLink) bool { return tr.vertices[l].order != 0 }
+// complete reports whether the blocks of l and of all below it are here, and none of them is invalid. What became
+// invalid keeps its order, in case it is reconsidered.
+func (tr *tree) complete(l tables.HeaderLink) bool {
+	v := &tr.vertices[l]
+	return v.order != 0 && !v.invalid
+}
 
 // ready reports whether l becomes complete now.
 func (tr *tree) ready(l tables.HeaderLink) bool {
@@ -227,22 +234,20 @@ func (tr *tree) eachChild(l tables.HeaderLink, f func(c tables.HeaderLink)) {
 
 // withdraw makes l and what stands on it incomplete: its block turned out not to be here.
 func (tr *tree) withdraw(l tables.HeaderLink) {
-	if !tr.complete(l) {
+	tr.top.lost(l, tr.vertices[l].height)
+	if tr.vertices[l].order == 0 {
 		return
 	}
 	tr.queue = append(tr.queue[:0], l)
 	for n := 0; n < len(tr.queue); n++ {
 		tr.vertices[tr.queue[n]].order = 0
 		tr.eachChild(tr.queue[n], func(c tables.HeaderLink) {
-			if tr.complete(c) {
+			if tr.vertices[c].order != 0 {
 				tr.queue = append(tr.queue, c)
 			}
 		})
 	}
 	tr.offer(tr.vertices[l].parent)
-	if tr.vertices[tr.heaviest].invalid {
-		tr.findHeaviest()
-	}
 }
 
 // findHeaviest looks through all headers; of equal work the first one counts.
@@ -256,18 +261,21 @@ func (tr *tree) findHeaviest() {
 	}
 }
 
-// invalidate marks l and all that stands on it, and calls f for each of them.
+// invalidate marks l and all that stands on it, and calls f for each of them, which may withdraw it.
 func (tr *tree) invalidate(l tables.HeaderLink, f func(l tables.HeaderLink)) {
-	tr.queue = append(tr.queue[:0], l)
-	for n := 0; n < len(tr.queue); n++ {
-		v := &tr.vertices[tr.queue[n]]
-		v.order, v.invalid, v.listed = 0, true, true
-		f(tr.queue[n])
-		tr.eachChild(tr.queue[n], func(c tables.HeaderLink) {
+	tr.marked = append(tr.marked[:0], l)
+	for n := 0; n < len(tr.marked); n++ {
+		v := &tr.vertices[tr.marked[n]]
+		v.invalid, v.listed = true, true
+		f(tr.marked[n])
+		tr.eachChild(tr.marked[n], func(c tables.HeaderLink) {
 			if !tr.vertices[c].invalid {
-				tr.queue = append(tr.queue, c)
+				tr.marked = append(tr.marked, c)
 			}
 		})
 	}
 	tr.offer(tr.vertices[l].parent)
+	if tr.vertices[tr.heaviest].invalid {
+		tr.findHeaviest()
+	}
 }

@@ -6,44 +6,62 @@ import (
 	"time"
 
 	"stele/store"
+	"stele/tables/confirm"
 )
 
-// chunk is what is handed to a worker at once: blocks that follow each other, and a buffer for their bytes.
+// chunk is what is handed on at once: blocks that follow each other, and a buffer for their bytes.
 type chunk struct {
 	slots []slot
 	n     int // slots in use
 	bytes int // to be read
 	buf   []byte
 	fault error
-	done  chan struct{} // the worker's word that the chunk is the writer's again
+	at    int // slot whose turn is next
+
+	e        errand
+	beside   bool          // the taker takes it
+	prepared chan struct{} // of one: the worker's word to the taker
+	ready    chan struct{} // of one: the word of whoever had it before the writer
+	works    []*confirm.Work
 }
 
-// window prepares blocks on workers ahead of the writer, and gives them to it in order. run belongs to the writer; a
-// chunk belongs to its worker from when it is sent until done.
+// window is the way of blocks through their phases, in chunks: sent to a worker, which prepares them; taken, in order;
+// and given their turn, in order, one by one, when what take began for them is done. A chunk is free again when the last
+// of its blocks had its turn, which bounds what is on its way. There is no other barrier: the window slides.
+//
+// run belongs to the writer. A chunk belongs to its worker from when it is sent, then to the taker where the run has it
+// beside the writer, else to the writer, which has it in the end in any case.
 type window struct {
 	limits limits
 	jobs   chan *chunk
+	order  chan *chunk // to the taker
 	free   []*chunk
 	ahead  []*chunk // sent, oldest first
+	taken  int      // so many of them are the writer's again
 	held   slot     // its job was taken from the source, but did not fit into the last chunk
 	holds  bool
-	self   preparer     // the writer's own
-	waited func()       // called when a chunk came back, before its blocks have their turn
-	lap    func() error // called after every chunk
-	idle   func() error // called now and then while no chunk comes back
-	timer  *time.Timer  // of idle
+	self   preparer               // the writer's own
+	waited func(forScripts bool)  // called when a wait ended
+	lap    func() error           // called after every chunk
+	idle   func() error           // called now and then while nothing comes back
+	poll   func() <-chan struct{} // what it returns yields when an errand that had no more jobs may have some; nil: never
+	hear   func()                 // called when that has yielded
+	timer  *time.Timer            // of idle
 	busy   atomic.Int64
 	wg     sync.WaitGroup
 }
 
-// newWindow starts as many workers as threads. self makes a preparer for each of them and for the writer.
+// newWindow starts as many workers as threads, and the taker. self makes a preparer for each worker and for the writer.
 func newWindow(threads int, l limits, self func() preparer) *window {
 	w := &window{
-		limits: l, jobs: make(chan *chunk, l.chunks), self: self(), timer: time.NewTimer(time.Hour),
+		limits: l, jobs: make(chan *chunk, l.chunks), order: make(chan *chunk, l.chunks), self: self(),
+		timer: time.NewTimer(time.Hour),
 	}
 	w.timer.Stop()
 	for range l.chunks {
-		w.free = append(w.free, &chunk{slots: make([]slot, l.chunkBlocks), done: make(chan struct{}, 1)})
+		w.free = append(w.free, &chunk{
+			slots: make([]slot, l.chunkBlocks), prepared: make(chan struct{}, 1), ready: make(chan struct{}, 1),
+		})
 	}
 	for range threads {
 		w.wg.Go(func() {
@@ -53,12 +71,20 @@ func newWindow(threads int, l limits, self func() preparer) *window {
 			}
 		})
 	}
+	w.wg.Go(func() {
+		for c := range w.order {
+			<-c.prepared
+			c.take()
+			c.ready <- struct{}{}
+		}
+	})
 	return w
 }
 
-// close ends the workers. No run may be under way.
+// close ends the goroutines. No run may be under way.
 func (w *window) close() {
 	close(w.jobs)
+	close(w.order)
 	w.wg.Wait()
 }
 
@@ -75,84 +101,183 @@ func (w *window) work(c *chunk, p *preparer) {
 		return nil
 	})
 	w.busy.Add(int64(time.Since(start)))
-	c.done <- struct{}{}
+	if c.beside {
+		c.prepared <- struct{}{}
+	} else {
+		c.ready <- struct{}{}
+	}
 }
 
-// errand is what a run is for: where its jobs come from, and what happens to each block when its turn comes. Both are
-// called by the goroutine that runs.
-type errand interface {
-	next(j *job) bool
-	turn(s *slot) error
+// take has the errand take a chunk, unless preparing it met a fault.
+func (c *chunk) take() {
+	err := store.Guard(func() error {
+		c.e.take(c)
+		return nil
+	})
+	if c.fault == nil {
+		c.fault = err
+	}
 }
+
+// errand is what a run is for.
+type errand interface {
+	// next gives the next job; false: there is none, for now. The writer's.
+	next(j *job) bool
+	// take is called for each chunk in the order of jobs, once it is prepared, by the taker or by the writer.
+	take(c *chunk)
+	// done yields when what take began for a block is done; nil: its turn may come at once. The writer's.
+	done(s *slot) <-chan struct{}
+	// turn is called for each block in order, by the writer.
+	turn(s *slot) error
+	// halt tells that a turn failed, so that no more need be taken. The writer's, while the taker may be at a chunk.
+	halt()
+	// back undoes what take did for blocks that get no turn any more: all that are in chunks, oldest first. The writer's.
+	back(chunks []*chunk) error
+}
+
+// plain is what an errand has that takes nothing.
+type plain struct{}
+
+func (plain) take(*chunk)                {}
+func (plain) done(*slot) <-chan struct{} { return nil }
+func (plain) halt()                      {}
+func (plain) back([]*chunk) error        { return nil }
 
 // run takes an errand's jobs until there are none, and gives each block its turn, in the same order. The first
-// error ends it; then, too, no worker is at any of the window's chunks when it returns.
-func (w *window) run(e errand) error {
+// error ends it; then, too, nobody else is at any of the window's chunks when it returns, and what was taken but had no
+// turn is undone. Where that fails, its error is the one returned.
+func (w *window) run(e errand, beside bool) error {
 	w.holds = false
-	err := w.loop(e)
-	for _, c := range w.ahead {
-		<-c.done
-		w.free = append(w.free, c)
+	err := w.loop(e, beside)
+	if len(w.ahead) == 0 {
+		return err
 	}
-	w.ahead = w.ahead[:0]
+	e.halt()
+	for _, c := range w.ahead[w.taken:] {
+		<-c.ready
+	}
+	failed := e.back(w.ahead)
+	w.free = append(w.free, w.ahead...)
+	w.ahead, w.taken = w.ahead[:0], 0
+	if failed != nil {
+		return failed
+	}
 	return err
 }
 
-func (w *window) loop(e errand) error {
-	for more := true; more || len(w.ahead) > 0; {
+func (w *window) loop(e errand, beside bool) error {
+	for more := true; ; {
 		for more && len(w.free) > 0 {
-			more = w.send(e)
+			more = w.send(e, beside)
 		}
 		if len(w.ahead) == 0 {
 			return nil
 		}
-		c := w.ahead[0]
-		if err := w.await(c); err != nil {
+		again, err := w.step(e, beside)
+		if err != nil {
 			return err
 		}
-		w.waited()
-		w.ahead = append(w.ahead[:0], w.ahead[1:]...)
-		w.free = append(w.free, c)
-		if c.fault != nil {
-			return c.fault
-		}
-		for i := range c.slots[:c.n] {
-			if err := e.turn(&c.slots[i]); err != nil {
-				return err
-			}
-		}
-		if err := w.lap(); err != nil {
-			return err
-		}
+		more = more || again
 	}
-	return nil
 }
 
-// await returns when a chunk is the writer's again. An error is idle's; then the chunk is still its worker's.
-func (w *window) await(c *chunk) error {
-	select {
-	case <-c.done:
+// step does what comes first: has a chunk taken that is prepared, gives a block its turn, or waits for either. more tells
+// that the errand is to be asked for jobs again.
+func (w *window) step(e errand, beside bool) (more bool, err error) {
+	if w.poll != nil {
+		select {
+		case <-w.poll():
+			w.hear()
+			return true, nil
+		default:
+		}
+	}
+	if w.taken < len(w.ahead) {
+		select {
+		case <-w.ahead[w.taken].ready:
+			w.receive(beside)
+			return false, nil
+		default:
+		}
+	}
+	if w.taken == 0 {
+		return w.wait(nil, beside)
+	}
+	c := w.ahead[0]
+	if c.fault != nil {
+		return false, c.fault
+	}
+	s := &c.slots[c.at]
+	if done := e.done(s); done != nil {
+		select {
+		case <-done:
+		default:
+			return w.wait(done, beside)
+		}
+	}
+	return false, w.give(e, c, s)
+}
+
+// receive makes the oldest chunk that was not taken the writer's.
+func (w *window) receive(beside bool) {
+	if !beside {
+		w.ahead[w.taken].take()
+	}
+	w.taken++
+}
+
+// give gives a block its turn.
+func (w *window) give(e errand, c *chunk, s *slot) error {
+	if err := e.turn(s); err != nil {
+		return err
+	}
+	if c.at++; c.at < c.n {
 		return nil
-	default:
+	}
+	w.ahead = append(w.ahead[:0], w.ahead[1:]...)
+	w.taken--
+	w.free = append(w.free, c)
+	return w.lap()
+}
+
+// wait waits for a chunk, for the block whose turn is next (done; nil: there is none), or for jobs. It gives that block
+// its turn.
+func (w *window) wait(done <-chan struct{}, beside bool) (more bool, err error) {
+	var ready, jobs <-chan struct{}
+	if w.taken < len(w.ahead) {
+		ready = w.ahead[w.taken].ready
+	}
+	if w.poll != nil {
+		jobs = w.poll()
 	}
 	defer w.timer.Stop()
 	for {
 		w.timer.Reset(idleEvery)
 		select {
-		case <-c.done:
-			return nil
+		case <-done:
+			w.waited(true)
+			c := w.ahead[0]
+			return false, w.give(c.e, c, &c.slots[c.at])
+		case <-ready:
+			w.waited(done != nil)
+			w.receive(beside)
+			return false, nil
+		case <-jobs:
+			w.waited(done != nil)
+			w.hear()
+			return true, nil
 		case <-w.timer.C:
 			if err := w.idle(); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
 }
 
 // send fills a chunk and hands it to the workers; false when there are no more jobs.
-func (w *window) send(e errand) (more bool) {
+func (w *window) send(e errand, beside bool) (more bool) {
 	c := w.free[len(w.free)-1]
-	c.n, c.bytes = 0, 0
+	c.n, c.bytes, c.at, c.e, c.beside = 0, 0, 0, e, beside
 	more = true
 	for bytes := 0; c.n < len(c.slots); c.n++ {
 		if !w.holds && !e.next(&w.held.job) {
@@ -180,6 +305,9 @@ func (w *window) send(e errand) (more bool) {
 	}
 	w.free = w.free[:len(w.free)-1]
 	w.ahead = append(w.ahead, c)
-	w.jobs <- c // never blocks: it has room for all chunks
+	w.jobs <- c // never blocks, nor does the next: they have room for all chunks
+	if beside {
+		w.order <- c
+	}
 	return more
 }

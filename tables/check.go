@@ -242,7 +242,7 @@ func (c *checker) indexes() {
 		}
 	}
 	for l := range HeaderLink(c.v.cut.Headers) {
-		if c.t.State(l) > StateInvalid {
+		if c.t.State(l) > StateRejected {
 			c.problem("state cell %d: it holds no state", l)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"stele/internal/chaintest"
 	"stele/store"
 	"stele/tables"
-	"stele/tables/confirm"
 )
 
 // errStop is the failure that a hook makes; nothing of the store's own returns it.
@@ -71,7 +70,6 @@ func newMachine(t *rapid.T) *machine {
 	if m.t, err = tables.Create(m.disk, chain.Regtest(), tables.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	m.c = confirm.New(m.t)
 	return m
 }
 
@@ -104,7 +102,7 @@ func TestSmallBudget(t *testing.T) {
 		if m.t, err = tables.Open(m.disk, chain.Regtest(), tables.Options{DeltaBytes: 1}); err != nil {
 			rt.Fatal(err)
 		}
-		m.c, m.others = confirm.New(m.t), nil
+		m.others = nil
 		if _, height := m.t.Tip(); height == 0 {
 			m.best = m.best[:1] // it stopped before the manifest
 		}

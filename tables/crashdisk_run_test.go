@@ -15,7 +15,6 @@ import (
 	"stele/internal/crashdisk"
 	"stele/store"
 	"stele/tables"
-	"stele/tables/confirm"
 )
 
 // moment is what a store must hold that is opened at some manifest: everything else follows from the tip.
@@ -32,7 +31,6 @@ type crashRun struct {
 	r    *rand.Rand
 	disk *crashdisk.Disk
 	t    *tables.Tables // nil: not open
-	c    *confirm.Confirmer
 	rows tables.Rows
 
 	made  []*crashBlock // all blocks, genesis first
@@ -152,7 +150,7 @@ func (m *crashRun) arm() {
 
 // die ends the process: by a kill, or with the power.
 func (m *crashRun) die() {
-	m.t, m.c, m.broken, m.full = nil, nil, false, false
+	m.t, m.broken, m.full = nil, false, false
 	old := m.disk
 	if m.r.IntN(4) == 0 {
 		m.note("killed")
@@ -220,7 +218,7 @@ func (m *crashRun) open(interruptions int) error {
 		case err != nil:
 			return fmt.Errorf("the store does not open: %w", err)
 		}
-		m.t, m.c, m.exists = t, confirm.New(t), true
+		m.t, m.exists = t, true
 		return m.adopt()
 	}
 }

@@ -3,17 +3,12 @@ package tables_test
 import (
 	"flag"
 	"testing"
-
-	"stele/tables"
-	"stele/tables/confirm"
 )
 
 var (
 	seeds     = flag.Int("seeds", 150, "seeds of the crash tests; see docs/testing.md")
 	firstSeed = flag.Uint64("seed", 0, "first seed of the crash tests")
 )
-
-func newConfirmer(t *tables.Tables) *confirm.Confirmer { return confirm.New(t) }
 
 // TestCrashDisk runs random work on a disk that loses power, is killed, fails to sync and is full, at random operations,
 // recoveries included. What opens after must be the chain of a manifest that was durable or on its way, never older than

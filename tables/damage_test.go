@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"stele/chain"
+	"stele/internal/archivetest"
 	"stele/internal/chaintest"
 	"stele/store"
 	"stele/tables"
-	"stele/tables/confirm"
 )
 
 // smallStore makes a store with a dozen blocks, spends in and across them, an output that cannot be spent, a
@@ -23,7 +23,6 @@ func smallStore(tb testing.TB) (*store.MemDisk, []*chaintest.Block) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := confirm.New(t)
 	put := func(b *chaintest.Block) {
 		var x chain.Block
 		if err := x.Decode(b.Raw); err != nil {
@@ -39,8 +38,8 @@ func smallStore(tb testing.TB) (*store.MemDisk, []*chaintest.Block) {
 		if err := r.Encode(&x, ids); err != nil {
 			tb.Fatal(err)
 		}
-		if v, err := c.Push(l, &x, ids, &r); err != nil || !v.OK() {
-			tb.Fatal(v, err)
+		if err := archivetest.MustPush(t, l, &x, ids, &r); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	spend := func(b *chaintest.Block, n uint32) *chaintest.Tx {

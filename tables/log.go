@@ -76,14 +76,38 @@ func (t *Tables) applyPush(l HeaderLink, s TxsLink) error {
 		return err
 	}
 	t.members.push(l)
-	if err := t.eachMark(&b, func(o OutputLink, by TxLink) { t.spend.Set(uint64(o), uint32(by)+1) }); err != nil {
+	var m marks
+	if err := t.eachMark(&b, func(o OutputLink, by TxLink) { m.add(t, o, by) }); err != nil {
 		return err
 	}
+	m.set(t)
 	if err := t.markUnspendable(&b); err != nil {
 		return err
 	}
 	t.refresh()
 	return nil
+}
+
+// marks is a group of spend cells that are about to be set: they lie anywhere, and their misses overlap.
+type marks struct {
+	outs [prevoutGroup]uint64
+	by   [prevoutGroup]uint32
+	n    int
+}
+
+func (m *marks) add(t *Tables, o OutputLink, by TxLink) {
+	m.outs[m.n], m.by[m.n] = uint64(o), uint32(by)+1
+	if m.n++; m.n == len(m.outs) {
+		m.set(t)
+	}
+}
+
+func (m *marks) set(t *Tables) {
+	t.spend.Expect(m.outs[:m.n])
+	for i, o := range m.outs[:m.n] {
+		t.spend.Set(o, m.by[i])
+	}
+	m.n = 0
 }
 
 // applyPop moves the marks of the tip's block to conflict, where a spender stays findable after another one took its

@@ -231,6 +231,11 @@ func (v *View) appendOutputs(dst []byte, b *Block, span txSpan, l TxLink) ([]byt
 
 // AppendBlock appends the wire bytes of the block of header l, rebuilt from its rows; false when it is not archived.
 func (v *View) AppendBlock(dst []byte, l HeaderLink) ([]byte, bool, error) {
+	return v.AppendBlockAs(dst, l, true)
+}
+
+// AppendBlockAs is AppendBlock with or without witnesses: without, as nodes that know none of them are served (BIP144).
+func (v *View) AppendBlockAs(dst []byte, l HeaderLink, witness bool) ([]byte, bool, error) {
 	b, ok := v.Block(l)
 	if !ok {
 		return dst, false, nil
@@ -241,7 +246,7 @@ func (v *View) AppendBlock(dst []byte, l HeaderLink) ([]byte, bool, error) {
 	dst = chain.AppendCompactSize(dst, uint64(b.Txs))
 	var err error
 	for i := range b.Txs {
-		if dst, err = v.appendTx(dst, &b, b.FirstTx+TxLink(i), true); err != nil {
+		if dst, err = v.appendTx(dst, &b, b.FirstTx+TxLink(i), witness); err != nil {
 			return dst, true, err
 		}
 	}

@@ -161,13 +161,8 @@ func (t *Tables) View() *View { return t.view.Load() }
 // then a new view takes the old one's place. Views that readers still hold stay as they are.
 func (t *Tables) Publish() error {
 	if !t.disk.ReadOnly() {
-		if err := t.writable(); err != nil {
+		if err := t.flush(); err != nil {
 			return err
-		}
-		for _, b := range append(t.bodies(), t.pending.body) {
-			if err := b.Flush(); err != nil {
-				return t.fail(err)
-			}
 		}
 		t.keepLive()
 	}
@@ -175,6 +170,34 @@ func (t *Tables) Publish() error {
 	t.view.Store(&v)
 	return nil
 }
+
+// flush brings what was appended to the files.
+func (t *Tables) flush() error {
+	if err := t.writable(); err != nil {
+		return err
+	}
+	for _, b := range append(t.bodies(), t.pending.body) {
+		if err := b.Flush(); err != nil {
+			return t.fail(err)
+		}
+	}
+	return nil
+}
+
+// Snapshot returns the chain of now as a view that any goroutine may read, without showing it to those who ask for View:
+// for work that is handed to others while a reorganisation is under way. Writer only.
+func (t *Tables) Snapshot() (*View, error) {
+	if !t.disk.ReadOnly() {
+		if err := t.flush(); err != nil {
+			return nil, err
+		}
+	}
+	v := t.snapshot()
+	return &v, nil
+}
+
+// Disk returns what the store's files are on, for files of others that belong to the same store.
+func (t *Tables) Disk() store.Disk { return t.disk }
 
 // snapshot makes an immutable view of now.
 func (t *Tables) snapshot() View {

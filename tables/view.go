@@ -140,7 +140,7 @@ func (v *View) FindTx(txid *chain.Hash) (TxLink, bool) {
 	}
 	var buf [8]uint32
 	for _, l := range v.txids.FindAll(buf[:0], (*[32]byte)(txid), v.cut.Tx) {
-		if v.t.State(v.place[v.blockOfTx(TxLink(l))].header) != StateInvalid {
+		if !v.t.State(v.place[v.blockOfTx(TxLink(l))].header).Invalid() {
 			return TxLink(l), true
 		}
 	}
@@ -177,6 +177,11 @@ func (v *View) Spent(o OutputLink) bool {
 // before anything can displace it from the cell, so whoever does not find it in the cell any more finds it there.
 func (v *View) spentBy(o OutputLink) (TxLink, bool) {
 	delta, base := v.spends.Get(uint64(o))
+	return v.spentMarks(o, delta, base)
+}
+
+// spentMarks is spentBy for an output whose cell was read.
+func (v *View) spentMarks(o OutputLink, delta, base uint32) (TxLink, bool) {
 	for _, mark := range [2]uint32{delta, base} {
 		switch {
 		case mark == 0:

@@ -13,6 +13,11 @@ type Block struct {
 	Spends []Outpoint // of all inputs but the coinbase's, in their order
 	Made   []Made     // transactions that make outputs, each txid once
 
+	// Before is parallel to Spends: the number of the first output of the transaction that spends. A spend of an output
+	// that the block itself makes is missing where that has this number or a higher one: a parent stands before its
+	// child. Without it the order is not looked at.
+	Before []uint64
+
 	// Overwrites says that the block is one of the two that may make a transaction whose outputs are still unspent
 	// (BIP30: mainnet's blocks 91842 and 91880). The old ones are gone then.
 	Overwrites bool
@@ -24,13 +29,14 @@ type Block struct {
 // allocates nothing once x has held a block as large. What genesis makes is in no set: it is not to be taken.
 func (x *Block) Take(b *chain.Block, txids []chain.Hash, height uint32, first uint64) {
 	x.Height, x.Overwrites = height, false
-	x.Spends, x.Made = x.Spends[:0], x.Made[:0]
+	x.Spends, x.Before, x.Made = x.Spends[:0], x.Before[:0], x.Made[:0]
 	x.outs = slices.Grow(x.outs[:0], len(b.Outs)) // does not move below: Made has views of it
 	for i := range b.Txs {
 		tx := &b.Txs[i]
 		for in := tx.FirstIn; in < tx.FirstIn+tx.Ins && i > 0; in++ {
 			txid, vout := b.Outpoint(int(in))
 			x.Spends = append(x.Spends, Outpoint{*txid, vout})
+			x.Before = append(x.Before, first)
 		}
 		from := len(x.outs)
 		for n, out := range b.Outs[tx.FirstOut : tx.FirstOut+tx.Outs] {
@@ -44,6 +50,16 @@ func (x *Block) Take(b *chain.Block, txids []chain.Hash, height uint32, first ui
 			})
 		}
 		first += uint64(tx.Outs)
+	}
+}
+
+// Shift gives the block's first output another number, by further on: a block may be taken before its numbers are known.
+func (x *Block) Shift(by uint64) {
+	for i := range x.Before {
+		x.Before[i] += by
+	}
+	for i := range x.Made {
+		x.Made[i].First += by
 	}
 }
 
@@ -63,8 +79,8 @@ type Undo struct {
 	Spent       []Spent // of the block's spends, in their order
 	Overwritten []Spent
 
-	made    []madeTrace
-	scripts [][]byte // a buffer for each worker
+	made    []madeTrace // of the block's, in their order
+	scripts [][]byte    // a buffer for each worker
 }
 
 // Spent is an output that left the set.
@@ -78,13 +94,14 @@ type Spent struct {
 // Link is the number of the output.
 func (s *Spent) Link() uint64 { return s.First + uint64(s.Point.Vout) }
 
-// madeTrace names a record that a commit added.
+// madeTrace names a transaction that a block made, and how many of its outputs the block left.
 type madeTrace struct {
 	txid chain.Hash
 	outs uint32
 }
 
-// MissingError names a prevout that is not in the set, or that the block spends twice: the first one of the block.
+// MissingError names a prevout that is not in the set, that the block spends twice, or that it makes only after the
+// spend: the first one of the block.
 type MissingError struct {
 	Spend int // of Block.Spends
 	Point Outpoint

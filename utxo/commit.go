@@ -5,17 +5,22 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"stele/chain"
+	"stele/internal/offheap"
 )
 
-// A commit has four steps.
+// A window of blocks is taken in by four steps, each on all workers. A commit is the window of one block.
 //
-//	sort      spends and made transactions by shard
+//	sort      spends and made transactions by shard, in the order of the blocks (commit_sort.go)
 //	prepare   each shard by itself: spent coins are looked up and captured, new records written into free cells
+//	          (commit_shard.go, commit_spend.go, commit_make.go)
 //	apply     under the gate: index entries are added, changed and removed
 //	clean     cells that nobody names any more become free; what grew sparse is packed
 //
 // All that can fail is in prepare, which changes nothing that a reader sees and can be taken back.
+//
+// An output that is made and spent within a window never reaches the set: records are written as they are at its end.
+// A window of several blocks is refused, too, where a transaction that it makes is in the set, or is made twice. That is
+// a matter of BIP30 and depends on the blocks between; so those before it are taken in, and then it alone.
 
 // op is one change of an index entry.
 type op struct {
@@ -31,137 +36,199 @@ type op struct {
 
 // worker prepares shards, one after another.
 type worker struct {
-	s    *Set
-	b    *Block
-	u    *Undo
-	buf  *[]byte // of scripts in u
-	ops  []op
-	over []Spent
-	made []madeTrace
+	s      *Set
+	id     int
+	team   int // workers of the window
+	blocks []*Block
+	undos  []*Undo
+	ops    []op
+	over   []Spent
+
+	count [2][shards]uint32 // of its blocks' spends and made transactions; then where the next one goes
 
 	adds  []add
-	table []uint32 // of the places in adds plus one, by hash; as long as a power of two
-	hits  []hit
-	runs  []uint64
+	spent []uint64 // bits of outputs of adds that the window spends
+	table []uint32 // of the places in adds, or in recs, plus one, by hash; as long as a power of two
 	own   []ownSpend
+	far   []event
+	recs  []hitRecord
+	hits  []hit
 	kept  []Entry
+	back  []*Spent
 	edit  editor
 	rec   Record
+	text  []byte // of scripts in rec
 	enc   []byte
 	view  View
 
-	missing int // least index of a spend that is missing; len(Spends): none
-	err     error
+	bad failure
 }
-
-// add is a made transaction of the shard at hand.
-type add struct {
-	hash uint64
-	made uint32
-}
-
-// hit is a spend and the entry of its record.
-type hit struct {
-	hash  uint64
-	at    place
-	spend uint32
-}
-
-// ownSpend is a spend of an output that the block itself made.
-type ownSpend struct{ made, vout, spend uint32 }
 
 // committer is the memory that commits use one after another.
 type committer struct {
-	workers []worker
-	spends  sorting
-	made    sorting
+	workers  []worker
+	parallel int // spends and outputs of a window for which they all work
+	spends   sorting
+	made     sorting
+	one      [1]*Block
+	oneUndo  [1]*Undo
 }
 
-// sorting is numbers by shard: those of shard i are order[start[i]:start[i+1]].
-type sorting struct {
-	start [shards + 1]uint32
-	order []uint32
+// failure is what is wrong with a window: the first thing in the order of blocks, then of kinds, then of places.
+type failure struct {
+	block int
+	kind  failureKind
+	at    int // of a spend or a made transaction
+	err   error
 }
 
-// sort counts n things by the shards that of names.
-func (s *sorting) sort(n int, of func(i int) byte) {
-	clear(s.start[:])
-	for i := range n {
-		s.start[int(of(i))+1]++
+// failureKind puts what a block did wrong in front of what the store could not do.
+type failureKind int
+
+const (
+	failDuplicate failureKind = iota
+	failMissing
+	failRecord
+	failStore
+	failNothing
+)
+
+func (f *failure) before(g *failure) bool {
+	if f.block != g.block {
+		return f.block < g.block
 	}
-	for i := range shards {
-		s.start[i+1] += s.start[i]
+	if f.kind != g.kind {
+		return f.kind < g.kind
 	}
-	s.order = slices.Grow(s.order[:0], n)[:n]
-	next := s.start
-	for i := range n {
-		at := &next[of(i)]
-		s.order[*at] = uint32(i)
-		*at++
+	return f.at < g.at
+}
+
+// error is that of a window of one block.
+func (f *failure) error(b *Block) error {
+	switch f.kind {
+	case failDuplicate:
+		return &DuplicateError{Txid: b.Made[f.at].Txid}
+	case failMissing:
+		return &MissingError{Spend: f.at, Point: b.Spends[f.at]}
+	}
+	return f.err
+}
+
+func (w *worker) fail(f failure) {
+	if f.before(&w.bad) {
+		w.bad = f
 	}
 }
 
-func (s *sorting) of(shard int) []uint32 { return s.order[s.start[shard]:s.start[shard+1]] }
+// full notes that there is no memory. A window of half as many blocks may find enough.
+func (w *worker) full(err error) { w.fail(failure{len(w.blocks) / 2, failStore, 0, err}) }
 
-// parallelOps is how many spends and outputs a commit needs before it is worth several goroutines.
-const parallelOps = 4096
+// parallelOps is how many spends and made transactions, these twice, a window needs before it is worth several
+// goroutines: about a millisecond of work.
+const parallelOps = 2048
 
 // Commit takes a block in and fills u with the coins that it spent. It is atomic: an error leaves the set as it was,
-// and readers see either all of the block or nothing. Outputs that the block itself spends never reach the set; whether
-// a transaction comes before its spender is for the caller to know. The error is the first of these that is there: a
-// *DuplicateError; a *MissingError for the first spend that finds nothing; one of AppendRecord for outputs that are no
-// record; a *FullError.
+// and readers see either all of the block or nothing. Outputs that the block itself spends never reach the set; that a
+// transaction comes before its spender is seen to where the block says so (see Block.Before). The error is the first of
+// these that is there: a *DuplicateError for the first transaction that has unspent outputs already; a *MissingError
+// for the first spend that finds nothing; ErrVoutOrder or ErrTooLarge for outputs that are no record; a *FullError.
 //
 // Where u was used before, a commit on one goroutine allocates nothing.
 func (s *Set) Commit(b *Block, u *Undo) error {
 	s.writer.Lock()
 	defer s.writer.Unlock()
 	c := &s.commit
-	c.spends.sort(len(b.Spends), func(i int) byte { return b.Spends[i].Txid[0] })
-	c.made.sort(len(b.Made), func(i int) byte { return b.Made[i].Txid[0] })
+	c.one[0], c.oneUndo[0] = b, u
+	_, err := s.commitAll(c.one[:], c.oneUndo[:])
+	c.one[0], c.oneUndo[0] = nil, nil
+	return err
+}
+
+// CommitAll takes blocks in, one after the other, and fills undos, which must be as many and all different: set, undos
+// and error are what commits one by one give, in less time. n is how many it took; where they are fewer than all, err is
+// what a commit of blocks[n] says, and the set is as after blocks[:n]. Readers see the set as it is after some of the
+// blocks, mostly before the first and after the last.
+//
+// Nothing of blocks is kept. Where undos were used before, it allocates nothing on one goroutine.
+func (s *Set) CommitAll(blocks []*Block, undos []*Undo) (n int, err error) {
+	s.writer.Lock()
+	defer s.writer.Unlock()
+	return s.commitAll(blocks, undos[:len(blocks)])
+}
+
+func (s *Set) commitAll(blocks []*Block, undos []*Undo) (n int, err error) {
+	for n < len(blocks) {
+		end := len(blocks)
+		for {
+			bad := s.window(blocks[n:end], undos[n:end])
+			if bad.kind == failNothing {
+				break
+			}
+			if end == n+1 {
+				return n, bad.error(blocks[n])
+			}
+			end = n + max(bad.block, 1)
+		}
+		n = end
+	}
+	return n, nil
+}
+
+// window takes all of the blocks in or none of them.
+func (s *Set) window(blocks []*Block, undos []*Undo) failure {
+	c := &s.commit
+	size := 0
+	for _, b := range blocks {
+		size += len(b.Spends) + 2*len(b.Made)
+	}
 	workers := c.workers[:1]
-	if b.size() >= parallelOps {
+	if size >= c.parallel {
 		workers = c.workers
 	}
-	u.reset(b, len(workers))
 	for i := range workers {
-		workers[i].begin(s, b, u, &u.scripts[i])
+		workers[i].begin(s, i, len(workers), blocks, undos)
 	}
+	s.sort(workers)
 	s.prepare(workers)
-	if err := firstError(workers, b); err != nil {
-		s.abandon(workers)
-		return err
-	}
-	s.apply(workers)
+	bad := workers[0].bad
 	for i := range workers {
-		u.Overwritten = append(u.Overwritten, workers[i].over...)
-		u.made = append(u.made, workers[i].made...)
+		if workers[i].bad.before(&bad) {
+			bad = workers[i].bad
+		}
 	}
-	return nil
+	if bad.kind == failNothing {
+		s.apply(workers)
+		s.pack(len(blocks))
+		for i := range workers {
+			undos[0].Overwritten = append(undos[0].Overwritten, workers[i].over...)
+		}
+	} else {
+		s.abandon(workers)
+	}
+	for i := range workers {
+		workers[i].blocks, workers[i].undos = nil, nil
+	}
+	return bad
 }
 
-func (b *Block) size() int {
-	n := len(b.Spends)
-	for i := range b.Made {
-		n += len(b.Made[i].Outs)
-	}
-	return n
+func (w *worker) begin(s *Set, id, team int, blocks []*Block, undos []*Undo) {
+	w.s, w.id, w.team, w.blocks, w.undos = s, id, team, blocks, undos
+	w.ops, w.over = w.ops[:0], w.over[:0]
+	w.bad = failure{block: len(blocks), kind: failNothing}
 }
 
-func (u *Undo) reset(b *Block, workers int) {
-	u.Height = b.Height
-	u.Spent = slices.Grow(u.Spent[:0], len(b.Spends))[:len(b.Spends)]
-	u.Overwritten, u.made = u.Overwritten[:0], u.made[:0]
-	for len(u.scripts) < workers {
-		u.scripts = append(u.scripts, nil)
+// eachWorker calls f on all workers at once.
+func eachWorker(workers []worker, f func(w *worker)) {
+	if len(workers) == 1 {
+		f(&workers[0])
+		return
 	}
-}
-
-func (w *worker) begin(s *Set, b *Block, u *Undo, buf *[]byte) {
-	w.s, w.b, w.u, w.buf = s, b, u, buf
-	*buf = (*buf)[:0]
-	w.ops, w.over, w.made = w.ops[:0], w.over[:0], w.made[:0]
-	w.missing, w.err = len(b.Spends), nil
+	var all sync.WaitGroup
+	for i := range workers[1:] {
+		all.Go(func() { f(&workers[i+1]) })
+	}
+	f(&workers[0])
+	all.Wait()
 }
 
 // prepare shares the shards out among the workers.
@@ -173,53 +240,18 @@ func (s *Set) prepare(workers []worker) {
 		return
 	}
 	var next atomic.Int32
-	var all sync.WaitGroup
-	for i := range workers {
-		all.Go(func() {
-			for {
-				shard := int(next.Add(1)) - 1
-				if shard >= shards {
-					return
-				}
-				workers[i].prepare(shard)
+	eachWorker(workers, func(w *worker) {
+		for {
+			shard := int(next.Add(1)) - 1
+			if shard >= shards {
+				return
 			}
-		})
-	}
-	all.Wait()
-}
-
-// firstError returns what is wrong with a block, the same however its shards were shared out.
-func firstError(workers []worker, b *Block) error {
-	missing := len(b.Spends)
-	var err error
-	for i := range workers {
-		w := &workers[i]
-		missing = min(missing, w.missing)
-		if w.err != nil && (err == nil || rank(w.err) < rank(err)) {
-			err = w.err
+			w.prepare(shard)
 		}
-	}
-	if err != nil && rank(err) == 0 {
-		return err
-	}
-	if missing < len(b.Spends) {
-		return &MissingError{Spend: missing, Point: b.Spends[missing]}
-	}
-	return err
+	})
 }
 
-// rank puts what a block did wrong in front of what the store could not do.
-func rank(err error) int {
-	switch err.(type) {
-	case *DuplicateError:
-		return 0
-	case *FullError:
-		return 2
-	}
-	return 1
-}
-
-// abandon frees the cells of a block that is not taken in.
+// abandon frees the cells of blocks that are not taken in.
 func (s *Set) abandon(workers []worker) {
 	for i := range workers {
 		for j := range workers[i].ops {
@@ -230,27 +262,28 @@ func (s *Set) abandon(workers []worker) {
 	}
 }
 
-// apply changes the indexes under the gate, and cleans up behind it.
+// apply changes the indexes under the gate, and cleans up behind it. All changes of a shard are one worker's.
 func (s *Set) apply(workers []worker) {
 	s.gate.Lock()
-	for i := range workers {
-		for j := range workers[i].ops {
-			x := &workers[i].ops[j]
-			s.shards[x.shard].apply(x)
-		}
-	}
+	eachWorker(workers, (*worker).apply)
 	s.gate.Unlock()
-	for i := range workers {
-		for j := range workers[i].ops {
-			x := &workers[i].ops[j]
-			b := &s.shards[x.shard].slab
+	eachWorker(workers, (*worker).clean)
+}
+
+func (w *worker) apply() {
+	for i := range w.ops {
+		if i+ahead < len(w.ops) {
+			x := &w.ops[i+ahead]
+			index := &w.s.shards[x.shard].index
 			if x.at.handle != 0 {
-				b.release(x.at.handle, x.oldSize)
+				offheap.Prefetch(index.line(uint64(x.at.line)))
+			} else {
+				offheap.Prefetch(index.line(index.home(x.hash)))
 			}
-			b.gather()
 		}
+		x := &w.ops[i]
+		w.s.shards[x.shard].apply(x)
 	}
-	s.pack()
 }
 
 func (s *shard) apply(x *op) {
@@ -268,29 +301,56 @@ func (s *shard) apply(x *op) {
 	s.count(records, int(x.outputs), int(x.payload))
 }
 
-// pack packs the shard with the largest part free, if one is worth it. One a commit keeps commits short.
-func (s *Set) pack() {
-	var worst *shard
-	for i := range s.shards {
-		sh := &s.shards[i]
-		if sh.sparse() && (worst == nil || sh.slab.hole > worst.slab.hole) {
-			worst = sh
+// clean frees the cells that no index names any more.
+func (w *worker) clean() {
+	for i := range w.ops {
+		if i+ahead < len(w.ops) {
+			x := &w.ops[i+ahead]
+			offheap.Prefetch(w.s.shards[x.shard].record(x.at.handle))
+		}
+		x := &w.ops[i]
+		sh := &w.s.shards[x.shard]
+		if x.at.handle != 0 {
+			sh.slab.release(x.at.handle, x.oldSize)
+		}
+		if i+1 == len(w.ops) || w.ops[i+1].shard != x.shard {
+			sh.slab.gather()
+			sh.weigh()
 		}
 	}
-	if worst == nil {
-		return
+}
+
+// pack packs the shards with the largest part free, if they are worth it. One a block keeps commits short.
+func (s *Set) pack(most int) {
+	for range most {
+		var worst *shard
+		for i := range s.shards {
+			sh := &s.shards[i]
+			if sh.sparse() && (worst == nil || sh.slab.hole > worst.slab.hole) {
+				worst = sh
+			}
+		}
+		if worst == nil || !s.packOne(worst) {
+			return
+		}
 	}
-	b, x, err := worst.packed()
+}
+
+// packOne tells whether there was memory for a second slab; the first one serves on where there was none.
+func (s *Set) packOne(sh *shard) bool {
+	b, x, err := sh.packed()
 	if err != nil {
-		return // there is no memory for a second slab: the first one serves on
+		return false
 	}
 	s.gate.Lock()
-	worst.slab, b = b, worst.slab
-	worst.index, x = x, worst.index
+	sh.slab, b = b, sh.slab
+	sh.index, x = x, sh.index
 	s.gate.Unlock()
-	worst.giveBack(b.mem)
-	worst.giveBack(x.mem)
-	worst.slab.gather()
+	sh.giveBack(b.mem)
+	sh.giveBack(x.mem)
+	sh.slab.gather()
+	sh.weigh()
+	return true
 }
 
 // room makes the shard ready for that many new entries, beside its readers.
@@ -311,39 +371,20 @@ func (s *Set) room(sh *shard, more uint64) error {
 	if x.mem != nil {
 		sh.giveBack(x.mem)
 	}
+	sh.weigh()
 	return nil
 }
 
-// put notes the change x of an entry, whose new record of so many outputs, if there are any, is w.enc.
-func (w *worker) put(sh *shard, x op, outs int) {
-	x.shard = uint8(sh.id)
-	if outs > 0 {
-		x.freshSize = uint32(len(w.enc))
-		if x.fresh = sh.slab.alloc(x.freshSize); x.fresh == 0 {
-			w.fail(&FullError{Shard: int(sh.id)})
-			return
-		}
-		sh.slab.write(x.fresh, w.enc)
-		x.payload += int32(len(w.enc))
+// reset makes u ready for the coins of a block.
+func (u *Undo) reset(b *Block, workers int) {
+	u.Height = b.Height
+	u.Spent = slices.Grow(u.Spent[:0], len(b.Spends))[:len(b.Spends)]
+	u.made = slices.Grow(u.made[:0], len(b.Made))[:len(b.Made)]
+	u.Overwritten = u.Overwritten[:0]
+	for len(u.scripts) < workers {
+		u.scripts = append(u.scripts, nil)
 	}
-	x.outputs += int32(outs)
-	w.ops = append(w.ops, x)
-}
-
-// replaced begins the change of an entry: its record, of so many outputs, goes.
-func (sh *shard) replaced(hash uint64, at place, outs int) op {
-	size := recordSize(sh.record(at.handle))
-	return op{hash: hash, at: at, oldSize: uint32(size), outputs: -int32(outs), payload: -int32(size)}
-}
-
-func (w *worker) fail(err error) {
-	if w.err == nil || rank(err) < rank(w.err) {
-		w.err = err
+	for i := range u.scripts {
+		u.scripts[i] = u.scripts[i][:0]
 	}
-}
-
-// capture fills an entry of the undo data with what w.view shows.
-func (w *worker) capture(to *Spent, txid *chain.Hash, vout uint32) {
-	to.Point, to.First, to.Own = Outpoint{*txid, vout}, w.view.First, false
-	*w.buf = w.view.coin(&to.Coin, *w.buf)
 }

@@ -9,8 +9,9 @@
 //
 //	record.go    the record in use, its forms and their drawing; record_amount.go and record_script.go what they are made of
 //	record_v4.go, record_v5.go    two older records: the oracle of tests, and what the one in use is measured against
-//	commit.go    a block goes in, whole or not at all, for readers too; the coins that it spent come back
-//	undo.go      and takes it out again
+//	commit.go    a window of blocks goes in, shard by shard on all workers, whole or not at all, for readers too; the coins
+//	             that it spent come back, block by block (commit_sort.go, commit_shard.go, commit_spend.go, commit_make.go)
+//	undo.go      takes a block out again, the newest first
 //
 // Invariants, which tests check from the inside (set_verify_test.go): every record has its one spelling; cells lie side by
 // side, and are named by one index entry or free; the counts of passing entries are exact. Readers hold the gate shared; a

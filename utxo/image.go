@@ -10,7 +10,7 @@ import (
 )
 
 // An image is a set as a checkpoint keeps it: as fast to write and to read as it can be, on all cores, with every output's
-// number. Equal sets at one block give equal files.
+// number. Equal sets at one block of one archive give equal files.
 //
 //	0       8        12        16     20      24         56        64        72       456
 //	+-------+--------+---------+------+-------+----------+---------+---------+--------+------
@@ -18,14 +18,15 @@ import (
 //	| 8     | 4      | 4       | 4    | 4     | 32       | 8       | 8       | 384    |
 //	+-------+--------+---------+------+-------+----------+---------+---------+--------+------
 //
-//	512 + 24k  for each shard k            6656   8184       8192
-//	+--------+---------+---------+----------+------+----------+------------------------------
-//	| bytes  | records | outputs | checksum | zero | checksum | shard 0, shard 1, ...
-//	| 8      | 4       | 4       | 8        |      | 8        |
-//	+--------+---------+---------+----------+------+----------+------------------------------
+//	512 + 24k  for each shard k            6656    6672    6704     6712     6720   6728   8184       8192
+//	+--------+---------+---------+----------+-------+-------+--------+--------+-----+------+----------+---------------------
+//	| bytes  | records | outputs | checksum | store | order | blocks | number | log | zero | checksum | shard 0, shard 1, ...
+//	| 8      | 4       | 4       | 8        | 16    | 32    | 8      | 8      | 8   |      | 8        |
+//	+--------+---------+---------+----------+-------+-------+--------+--------+-----+------+----------+---------------------
 //
 // Magic is "steleutx", network the network's, base the block after which the set was so. MuHash is the set's in 384
 // bytes, or zero where nobody carried it along. Checksums are CRC-64 (ECMA): of a shard, and of the 8184 bytes before.
+// Store, order, blocks, number and log say which archive numbered the outputs (see Archive).
 //
 // A shard is its transactions in ascending order of their txids:
 //
@@ -47,6 +48,7 @@ const (
 	imageMuHash   = 72
 	imageShards   = 512
 	imageShard    = 24
+	imageArchive  = imageShards + Shards*imageShard
 	imageChecksum = imageHead - 8
 )
 
@@ -60,6 +62,17 @@ type ImageHead struct {
 	Records uint64 // transactions
 	Outputs uint64
 	MuHash  [384]byte // see MuHash.State; zero: not carried along
+	Archive Archive
+}
+
+// Archive names what an image's numbers are good for: a store whose archive begins with the same blocks in the same order.
+// Archives of one store differ beyond what was durable, where another order follows a power cut.
+type Archive struct {
+	Store   [16]byte   // id
+	Order   chain.Hash // SHA256 of the hashes of those blocks, in their order
+	Blocks  uint64     // that were archived
+	Outputs uint64     // that had a number
+	Log     uint64     // records of the chain log
 }
 
 // shardHead is what an image's head says of a shard.
@@ -94,6 +107,11 @@ func (h *ImageHead) encode(shards *[Shards]shardHead) []byte {
 		b = binary.LittleEndian.AppendUint32(b, s.outputs)
 		b = binary.LittleEndian.AppendUint64(b, s.checksum)
 	}
+	b = append(b, h.Archive.Store[:]...)
+	b = append(b, h.Archive.Order[:]...)
+	b = binary.LittleEndian.AppendUint64(b, h.Archive.Blocks)
+	b = binary.LittleEndian.AppendUint64(b, h.Archive.Outputs)
+	b = binary.LittleEndian.AppendUint64(b, h.Archive.Log)
 	b = b[:imageChecksum]
 	return binary.LittleEndian.AppendUint64(b, crc64.Checksum(b, crcTable))
 }
@@ -117,7 +135,7 @@ func decodeImageHead(b []byte, size uint64) (h ImageHead, shards [Shards]shardHe
 	h = ImageHead{
 		Network: [4]byte(b[12:]), Height: binary.LittleEndian.Uint32(b[20:]), Base: chain.Hash(b[24:56]),
 		Records: binary.LittleEndian.Uint64(b[56:]), Outputs: binary.LittleEndian.Uint64(b[64:]),
-		MuHash: [384]byte(b[imageMuHash:]),
+		MuHash: [384]byte(b[imageMuHash:]), Archive: decodeArchive(b[imageArchive:]),
 	}
 	end, records, outputs := uint64(imageHead), uint64(0), uint64(0)
 	for i := range shards {
@@ -134,6 +152,13 @@ func decodeImageHead(b []byte, size uint64) (h ImageHead, shards [Shards]shardHe
 		return bad("its head does not add up")
 	}
 	return h, shards, nil
+}
+
+func decodeArchive(b []byte) Archive {
+	return Archive{
+		Store: [16]byte(b), Order: chain.Hash(b[16:48]), Blocks: binary.LittleEndian.Uint64(b[48:]),
+		Outputs: binary.LittleEndian.Uint64(b[56:]), Log: binary.LittleEndian.Uint64(b[64:]),
+	}
 }
 
 // appendImageTx appends a transaction's part of an image. It fails where a coin could not be read again.

@@ -154,24 +154,47 @@ type Image struct {
 // ErrNoImage says that a disk has no image that is whole.
 var ErrNoImage = errors.New("no image of the unspent outputs")
 
-// OpenImage opens a disk's newest image: the one that a SaveImage finished or had all but finished. Files whose head is not
-// whole are what a crash left of others. Where there is none it is ErrNoImage.
-func OpenImage(d Disk) (*Image, error) {
+// Images names the files of a disk that are images by their names, the newest first.
+func Images(d Disk) (names []string, err error) {
 	all, err := generations(d)
+	for _, n := range slices.Backward(all) {
+		names = append(names, nameOf(n))
+	}
+	return names, err
+}
+
+// OpenFile opens the image in a file. It is an *ImageError where its head is not whole: what a crash left of a save.
+func OpenFile(d Disk, name string) (*Image, error) {
+	b, done, err := d.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range slices.Backward(all) {
-		b, done, err := d.Read(nameOf(n))
-		if err != nil {
-			return nil, err
+	i := &Image{b: b, done: done}
+	whole := false
+	defer func() {
+		if !whole { // or the bytes could not be read, which is a panic where they are mapped
+			_ = done()
 		}
-		i := &Image{b: b, done: done}
-		if i.Head, i.shards, err = decodeImageHead(b, uint64(len(b))); err == nil {
-			return i, nil
-		}
-		if err := done(); err != nil {
-			return nil, err
+	}()
+	i.Head, i.shards, err = decodeImageHead(b, uint64(len(b)))
+	if whole = err == nil; !whole {
+		return nil, err
+	}
+	return i, nil
+}
+
+// OpenImage opens a disk's newest image: the one that a SaveImage finished or had all but finished. Where there is none it
+// is ErrNoImage.
+func OpenImage(d Disk) (*Image, error) {
+	names, err := Images(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		i, err := OpenFile(d, name)
+		var bad *ImageError
+		if err == nil || !errors.As(err, &bad) {
+			return i, err
 		}
 	}
 	return nil, ErrNoImage

@@ -41,7 +41,10 @@ func (d onStore) Read(name string) ([]byte, func() error, error) {
 	return f.Mapping().Bytes()[:f.Size()], f.Close, nil
 }
 
-var headOfTest = ImageHead{Network: chain.Regtest().Magic, Base: chain.Hash{9, 8, 7}, Height: 77}
+var headOfTest = ImageHead{
+	Network: chain.Regtest().Magic, Base: chain.Hash{9, 8, 7}, Height: 77,
+	Archive: Archive{Store: [16]byte{1, 15: 2}, Order: chain.Hash{3, 31: 4}, Blocks: 81, Outputs: 1 << 33, Log: 1 << 34},
+}
 
 // loadImage reads the newest image of a disk.
 func loadImage(d Disk) (ImageHead, naive, error) {

@@ -52,3 +52,13 @@ func (s *Set) Len() uint64 {
 	}
 	return n
 }
+
+// Bytes is the memory in use, within a page a shard: slabs as far as they were ever used, and indexes. It waits for
+// nothing and reads 256 words: while a commit or a load is under way it is what they have come to.
+func (s *Set) Bytes() int64 {
+	n := int64(unsafe.Sizeof(*s))
+	for i := range s.shards {
+		n += s.shards[i].touched.Load()
+	}
+	return n
+}

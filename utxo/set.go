@@ -51,12 +51,11 @@ func New(o Options) *Set {
 	}
 	s := &Set{salt: o.Salt}
 	for i := range s.shards {
-		s.shards[i] = shard{
-			salt: o.Salt, id: uint32(i), heap: o.Heap, reserve: max(o.Reserve, 2*RecordSlack),
-			expected: o.Records/shards + o.Records/shards/64,
-		}
+		sh := &s.shards[i]
+		sh.salt, sh.id, sh.heap, sh.reserve = o.Salt, uint32(i), o.Heap, max(o.Reserve, 2*RecordSlack)
+		sh.expected = o.Records/shards + o.Records/shards/64
 	}
-	s.commit.workers = make([]worker, o.Workers)
+	s.commit.workers, s.commit.parallel = make([]worker, o.Workers), parallelOps
 	return s
 }
 
@@ -71,7 +70,7 @@ func (s *Set) Close() {
 	}
 }
 
-// Hold keeps the set as it is until release is called: Commit, Undo, Report and Close wait, readers do not.
+// Hold keeps the set as it is until release is called: Commit, CommitAll, Undo, Report and Close wait, readers do not.
 func (s *Set) Hold() (release func()) {
 	s.writer.Lock()
 	return s.writer.Unlock
@@ -166,5 +165,6 @@ func (s *Set) Load(r *Record) (err error) {
 	sh.index.insert(hash, h)
 	sh.slab.gather()
 	sh.count(1, len(r.Outs), len(l.buf))
+	sh.weigh()
 	return nil
 }

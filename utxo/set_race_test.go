@@ -14,6 +14,7 @@ import (
 func TestReadersSeeWholeBlocks(t *testing.T) {
 	const width, rounds = 40, 150
 	s := New(Options{Heap: true, Workers: 2})
+	s.commit.parallel = 0
 	random := rand.New(rand.NewPCG(7, 8))
 	var sides [2][]Outpoint
 	for side := range sides {
@@ -21,22 +22,8 @@ func TestReadersSeeWholeBlocks(t *testing.T) {
 			sides[side] = append(sides[side], Outpoint{randomTxid(random, byte(random.UintN(3))), 0})
 		}
 	}
-	block := func(side int) *Block {
-		var b Block
-		for _, p := range sides[side] {
-			b.Made = append(b.Made, Made{Txid: p.Txid, Outs: []Entry{{0, 5000, make([]byte, 30)}}})
-		}
-		for range 60 {
-			m := Made{Txid: randomTxid(random, byte(random.UintN(3)))}
-			for vout := range uint32(3) {
-				m.Outs = append(m.Outs, Entry{vout, int64(random.Uint32()), make([]byte, random.UintN(600))})
-			}
-			b.Made = append(b.Made, m)
-		}
-		return &b
-	}
 	var u Undo
-	if err := s.Commit(block(0), &u); err != nil {
+	if err := s.Commit(sideBlock(random, sides[0]), &u); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
@@ -45,28 +32,34 @@ func TestReadersSeeWholeBlocks(t *testing.T) {
 		readers.Go(func() { readSides(t, s, &sides, done) })
 	}
 	var junk []Outpoint
-	for round := range rounds {
-		b := block(1 - round%2)
-		b.Height = uint32(round + 1)
-		b.Spends = append(b.Spends, sides[round%2]...)
+	side := 0
+	next := func(height int) *Block {
+		b := sideBlock(random, sides[1-side])
+		b.Height = uint32(height)
+		b.Spends = append(b.Spends, sides[side]...)
 		n := len(junk) * 2 / 3
 		b.Spends, junk = append(b.Spends, junk[:n]...), junk[n:]
 		for _, m := range b.Made[width:] {
 			junk = append(junk, Outpoint{m.Txid, 0}, Outpoint{m.Txid, 1}, Outpoint{m.Txid, 2})
 		}
-		for range 1 + round%3/2 { // every third is taken back and comes again
-			if err := s.Commit(b, &u); err != nil {
-				t.Fatal(err)
+		side = 1 - side
+		return b
+	}
+	undos := []*Undo{new(Undo), new(Undo), new(Undo)}
+	for round := 0; round < rounds; {
+		var window []*Block // of one to three blocks; those of three are taken back and come again
+		for range 1 + round%3 {
+			round++
+			window = append(window, next(round))
+		}
+		for again := range 1 + len(window)/3 {
+			if n, err := s.CommitAll(window, undos[:len(window)]); err != nil {
+				t.Fatal(n, err)
 			}
-			if round%3 == 2 {
-				if err := s.Undo(&u); err != nil {
+			for i := len(window) - 1; i >= 0 && len(window) == 3 && again == 0; i-- {
+				if err := s.Undo(undos[i]); err != nil {
 					t.Fatal(err)
 				}
-			}
-		}
-		if round%3 == 2 {
-			if err := s.Commit(b, &u); err != nil {
-				t.Fatal(err)
 			}
 		}
 	}
@@ -75,6 +68,22 @@ func TestReadersSeeWholeBlocks(t *testing.T) {
 	if err := s.verify(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// sideBlock makes the outputs of a side, and others.
+func sideBlock(random *rand.Rand, side []Outpoint) *Block {
+	var b Block
+	for _, p := range side {
+		b.Made = append(b.Made, Made{Txid: p.Txid, Outs: []Entry{{0, 5000, make([]byte, 30)}}})
+	}
+	for range 60 {
+		m := Made{Txid: randomTxid(random, byte(random.UintN(3)))}
+		for vout := range uint32(3) {
+			m.Outs = append(m.Outs, Entry{vout, int64(random.Uint32()), make([]byte, random.UintN(600))})
+		}
+		b.Made = append(b.Made, m)
+	}
+	return &b
 }
 
 // readSides looks both sides up, again and again.

@@ -2,6 +2,7 @@ package utxo
 
 import (
 	"math"
+	"sync/atomic"
 	"unsafe"
 
 	"stele/internal/offheap"
@@ -24,6 +25,8 @@ type shard struct {
 	outputs uint64
 	payload uint64 // bytes of the records
 
+	touched atomic.Int64 // bytes of memory in use; kept by weigh
+
 	heap     bool   // memory comes from slices of the heap
 	reserve  int    // bytes of the slab
 	expected uint64 // records that the first index is made for
@@ -43,6 +46,13 @@ func (s *shard) count(records, outputs, payload int) {
 	s.records += uint64(records)
 	s.outputs += uint64(outputs)
 	s.payload += uint64(payload)
+}
+
+// weigh counts the memory that is in use, after it changed.
+func (s *shard) weigh() {
+	if n := int64(s.slab.bytes()) + int64(len(s.index.mem)); n != s.touched.Load() {
+		s.touched.Store(n)
+	}
 }
 
 // memory returns n zeroed bytes.
@@ -185,4 +195,5 @@ func (s *shard) close() {
 	}
 	s.index, s.slab = index{}, slab{}
 	s.records, s.outputs, s.payload = 0, 0, 0
+	s.weigh()
 }

@@ -59,7 +59,9 @@ type cell struct{ handle, size uint32 }
 func (b *slab) alloc(size uint32) uint32 {
 	if int(size) < len(b.free) {
 		if h := b.free[size]; h != 0 {
-			b.free[size] = load32(b.at(h))
+			next := load32(b.at(h))
+			b.free[size] = next
+			b.prefetch(next)
 			b.hole -= uint64(size)
 			return h
 		}
@@ -73,7 +75,28 @@ func (b *slab) alloc(size uint32) uint32 {
 	}
 	h := b.used
 	b.used += size
+	b.prefetch(b.used + lineSize)
 	return h
+}
+
+// touchSizes are the sizes of nearly all records.
+const touchSizes = 256
+
+// touch asks for the cells that are handed out next.
+func (b *slab) touch() {
+	for _, h := range b.free[:min(len(b.free), touchSizes)] {
+		if h != 0 {
+			b.prefetch(h)
+		}
+	}
+	b.prefetch(b.used)
+}
+
+// prefetch asks for the two lines from a handle on.
+func (b *slab) prefetch(handle uint32) {
+	if int(handle)+lineSize < len(b.mem) {
+		prefetchRecord(b.at(handle))
+	}
 }
 
 // allocLarge cuts a cell out of a large free one, the newest that fits.

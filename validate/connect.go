@@ -22,7 +22,7 @@ const (
 // Connect judges all of a block but its scripts, over the coins that its inputs take (Core: ConnectBlock, in its
 // order, coinbase amount last), and gives the sum of its fees in satoshis. coins has an entry for each of b.Ins; that
 // of the coinbase is not read. b has passed Check and Accept, each coin was unspent when its turn came, and no txid
-// repeats (BIP30). mtpAt is as in SequenceLocks.
+// repeats (BIP30). mtpAt is as in SequenceLocks; where it is nil relative locks are left out, as Ripe was asked.
 //
 // Whatever fails condemns the header. Passing allocates nothing. The order in which blocks are connected does not
 // matter: nothing here depends on any state.
@@ -66,7 +66,7 @@ func (s *tally) add(tx int, coins []chain.Coin) Verdict {
 		if s.fees += fee; s.fees > chain.MaxMoney {
 			return condemnTx(ReasonAccumulatedFees, "accumulated fee in the block out of range", tx, none)
 		}
-		if !SequenceLocks(s.pl, s.b, tx, coins, s.mtpAt) {
+		if s.mtpAt != nil && !SequenceLocks(s.pl, s.b, tx, coins, s.mtpAt) {
 			return condemnTx(ReasonNonFinal, "contains a non-BIP68-final transaction "+s.txids[tx].String(), tx, none)
 		}
 	}

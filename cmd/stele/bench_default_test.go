@@ -21,7 +21,8 @@ func TestDefaultExecutable(t *testing.T) {
 	for _, imp := range all {
 		for _, module := range []string{
 			"github.com/cockroachdb/", "go.etcd.io/bbolt", "github.com/syndtr/goleveldb", "gonum.org/",
-			"github.com/zeebo/xxh3", "github.com/btcsuite/btcd/wire",
+			"github.com/zeebo/xxh3", "github.com/btcsuite/btcd/txscript", "github.com/btcsuite/btcd/blockchain",
+			"github.com/btcsuite/btcd/btcutil",
 		} {
 			if strings.HasPrefix(imp, module) {
 				t.Errorf("%s is linked", imp)

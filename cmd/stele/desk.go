@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -21,7 +22,7 @@ import (
 var answered = map[string]bool{
 	"tx": true, "spender": true, "block": true, "header": true, "utxo get": true, "utxo stats": true,
 	"utxo dump": true, "utxo load": true,
-	"info": true, "check": true, "checkpoint": true, "backup": true,
+	"info": true, "check": true, "checkpoint": true, "backup": true, "invalidate": true, "reconsider": true,
 }
 
 // writersVerbs names the lookups that ask the tables what only their writer may: they are done between two blocks.
@@ -37,6 +38,8 @@ type desk struct {
 	store  *tables.Tables
 	errand chan errand   // to the writer; nobody waits in it but the requests
 	copies chan struct{} // one place: there is one backup at a time
+
+	node atomic.Pointer[node.Node] // of a run; nil: an import
 }
 
 // errand is what a request has for the writer.
@@ -78,6 +81,9 @@ func (d *desk) serve(t *tables.Tables) {
 		close(d.ready)
 	}
 }
+
+// run has requests that are for a node find it.
+func (d *desk) run(n *node.Node) { d.node.Store(n) }
 
 // close ends all requests and waits for them: their views die with the store.
 func (d *desk) close() {

@@ -27,7 +27,7 @@ func (a *app) importVerb() *cobra.Command {
 		RunE: a.verb(func(cmd *cobra.Command, args []string) error {
 			o := node.ImportOptions{
 				Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads, Memory: int64(a.conf.memory),
-				AssumeValid: a.conf.assumeValid, Verifier: a.conf.verifier,
+				AssumeValid: a.conf.assumeValid, Verifier: a.conf.verifier, TablesAlone: !a.conf.utxo,
 			}
 			if cmd.Flags().Changed("stop-height") {
 				o.StopHeight = int64(stop)
@@ -71,6 +71,7 @@ func (a *app) importBlocks(o node.ImportOptions) error {
 			})
 		}
 		o.Note = a.note
+		o.Remark = func(text string) { a.log.Warn().Msg(text) }
 		r, err := node.Import(ctx, t, o)
 		bar.close()
 		if err != nil {

@@ -125,7 +125,7 @@ func chainTips(t *tables.Tables, v *tables.View) (best place, tips []infoChain) 
 		switch {
 		case l == active:
 			tip.Status = "active"
-		case t.State(l) == tables.StateInvalid:
+		case t.State(l).Invalid():
 			tip.Status = "invalid"
 		case archived:
 			tip.Status = "archived"

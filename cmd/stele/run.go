@@ -218,8 +218,9 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.file, "config", "", "TOML `file`; unknown keys are errors")
 	flags.BoolVar(&a.json, "json", false, "print one JSON document on standard output")
 	root.AddCommand(
-		a.demoVerb(), a.importVerb(), a.txVerb(), a.spenderVerb(), a.blockVerb(), a.headerVerb(), a.utxoVerb(),
+		a.demoVerb(), a.importVerb(), a.runVerb(), a.txVerb(), a.spenderVerb(), a.blockVerb(), a.headerVerb(), a.utxoVerb(),
 		a.infoVerb(), a.checkVerb(), a.checkpointVerb(), a.backupVerb(), a.restoreVerb(), a.rebuildVerb(),
+		a.invalidateVerb(), a.reconsiderVerb(),
 		a.benchVerb(), a.benchChildVerb(), a.configVerb(), a.versionVerb(),
 	)
 	root.SetHelpCommand(a.helpVerb())

@@ -44,6 +44,12 @@ type config struct {
 	utxo        bool
 	assumeValid chain.Hash // zero: no block
 	verifier    script.Verifier
+
+	listen, connect, addNode []string // host:port
+	proxy                    string   // host:port; empty: none
+	maxInbound               int
+	encrypt, seeds           bool
+	minimumWork              chain.Work // zero: the network's
 }
 
 // Values of settings.
@@ -76,6 +82,22 @@ var settings = []*setting{
 		help: "`number` of goroutines that decode blocks; 0: one a core"},
 	{section: "import", key: "memory", flag: "memory", check: checkMemory,
 		help: "`size` of deltas, caches and the set (512M, 8G); default: half of the machine's"},
+	{section: "p2p", key: "listen", flag: "listen", check: checkListen,
+		help: "`host:port,...` to take connections at; default: nowhere"},
+	{section: "p2p", key: "connect", flag: "connect", check: checkConnect,
+		help: "`host:port,...` of nodes to call, and no others"},
+	{section: "p2p", key: "addnode", flag: "addnode", check: checkAddNode,
+		help: "`host:port,...` of nodes to call as well"},
+	{section: "p2p", key: "proxy", flag: "proxy", check: checkProxy,
+		help: "`host:port` of a SOCKS5 proxy through which everything is called"},
+	{section: "p2p", key: "max_inbound", flag: "max-inbound", number: true, fallback: "114", check: checkInbound,
+		help: "`number` of connections that are taken"},
+	{section: "p2p", key: "encrypt", flag: "encrypt", fallback: "on", check: checkEncrypt,
+		help: "`on|off`: speak the encrypted transport (BIP324) with who can"},
+	{section: "p2p", key: "seeds", flag: "seeds", fallback: "on", check: checkSeeds,
+		help: "`on|off`: ask DNS seeds for nodes where none is known"},
+	{section: "p2p", key: "minimum_chain_work", flag: "minimum-chain-work", check: checkMinimumWork,
+		help: "work in `hex` that a chain of headers has before it is stored; default: the network's"},
 }
 
 func checkDatadir(c *config, value string) (err error) {
@@ -178,12 +200,9 @@ func checkAssumeValid(c *config, value string) (err error) {
 	return nil
 }
 
-func checkUTXO(c *config, value string) error {
-	if value != "on" && value != "off" {
-		return fmt.Errorf("%q is neither on nor off", value)
-	}
-	c.utxo = value == "on"
-	return nil
+func checkUTXO(c *config, value string) (err error) {
+	c.utxo, err = onOff(value)
+	return err
 }
 
 // maxThreads is more than any machine has cores.

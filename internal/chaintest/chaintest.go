@@ -20,13 +20,14 @@ type Output struct {
 
 // Tx is a transaction to be made. With Witness, every input gets a stack of one item.
 type Tx struct {
-	Version  uint32
-	Ins      []Outpoint
-	Script   []byte // of every input; nil: two small pushes
-	Outs     []Output
-	LockTime uint32
-	Witness  bool
-	Item     []byte // of every input's stack; nil: three bytes
+	Version   uint32
+	Ins       []Outpoint
+	Sequences []uint32 // one an input; nil: all final
+	Script    []byte   // of every input; nil: two small pushes
+	Outs      []Output
+	LockTime  uint32
+	Witness   bool
+	Item      []byte // of every input's stack; nil: three bytes
 }
 
 // Raw returns the wire bytes, and the txid.
@@ -50,7 +51,11 @@ func (x *Tx) encode(witness bool) []byte {
 		}
 		b = chain.AppendCompactSize(b, uint64(len(script)))
 		b = append(b, script...)
-		b = binary.LittleEndian.AppendUint32(b, 0xffffffff)
+		sequence := uint32(0xffffffff)
+		if x.Sequences != nil {
+			sequence = x.Sequences[i]
+		}
+		b = binary.LittleEndian.AppendUint32(b, sequence)
 	}
 	b = chain.AppendCompactSize(b, uint64(len(x.Outs)))
 	for _, o := range x.Outs {

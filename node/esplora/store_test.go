@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"stele/chain"
+	"stele/internal/archivetest"
 	"stele/internal/mainnet"
 	"stele/internal/realdata"
 	"stele/store"
 	"stele/tables"
-	"stele/tables/confirm"
 )
 
 func TestMain(m *testing.M) { realdata.Main(m) }
@@ -22,7 +22,6 @@ func archive(t testing.TB, p *chain.Params, blocks [][]byte) *tables.Tables {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := confirm.New(tab)
 	var b chain.Block
 	var rows tables.Rows
 	var ids []chain.Hash
@@ -46,9 +45,8 @@ func archive(t testing.TB, p *chain.Params, blocks [][]byte) *tables.Tables {
 		if err := rows.Encode(&b, ids); err != nil {
 			t.Fatal(err)
 		}
-		verdict, err := c.Push(link, &b, ids, &rows)
-		if err != nil || !verdict.OK() {
-			t.Fatalf("block %v: %v %v", hash, verdict, err)
+		if err := archivetest.MustPush(tab, link, &b, ids, &rows); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := tab.Publish(); err != nil {

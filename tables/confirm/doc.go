@@ -1,21 +1,37 @@
-// Package confirm decides, block after block, whether the next block may join the chain, as far as order decides it:
-// do its prevouts exist, and are they unspent; does it repeat the txid of unspent outputs (BIP30). It decides on links,
-// tx rows and spend cells, never on a script or an amount, and it is the only stage of a node that must be sequential.
+// Package confirm decides, block after block, what order decides: do prevouts exist, and are they unspent; does a block
+// repeat the txid of unspent outputs (BIP30); are coinbases mature and relative locks over (BIP68). It finds the coins
+// that a block spends, gives outputs their numbers, and writes the archive. It runs no script and sums no amounts.
 //
-// A block that passes is archived and pushed in one step: its rows are appended where order puts them, its outputs are
-// numbered, its inputs become the numbers of what they spend, and one record of the log makes all of its transactions
-// strong. Nothing is appended for a block that does not pass, and a full disk is found before the first byte.
+// # A block's way
 //
-// Push does both halves; Decide and Commit are the halves, for whoever has more to ask of a block in between, over the
-// amounts and scripts that it spends, which Coins reads out of the archive.
+//	Take ──▶ in flight ──▶ Put: rows archived, one log record makes the block the tip
+//	             └───────▶ Drop: as if it had never been taken
 //
-// # How a prevout is found
+// Take runs ahead of the tables, by as many blocks as are wanted, while others judge what it took. Nothing of a block is
+// in the tables before Put, so a block that fails costs no write, and taking blocks back writes nothing. Blocks in flight
+// are a queue: Put takes the oldest, Drop the newest. Their numbers are counted here; Put holds them against the archive.
 //
-//	outpoint ──is it a transaction further up in this block?──▶ its output gets NextOutput() + offset
-//	         ──tx.lines──▶ tx row that is strong in the chain below ──index──▶ output number ──spend cell──▶ unspent?
+// # Two sources of coins
 //
-// An output may be spent once: the numbers that a block takes are entered into a set, and a second taking is a missing
-// prevout, as a spent one is. Both are "bad-txns-inputs-missingorspent", Core's word for either.
+//	with a set of unspent outputs      coins.go: the set goes ahead with Take; the archive is not read
+//	with the tables alone              archive.go: txid → tx strong in the chain? → cell → output, and over it, in two
+//	                                   tables of its own (flight.go), what blocks in flight make and take
 //
-// The scratch arrays of a Confirmer are reused from block to block; it belongs to the writer of its tables.
+// Both give the same verdicts, coins and numbers for every chain. A failed Take says only that a block breaks a rule.
+// Which one is for validate.Judge to say; Resolve tells it, one prevout after another, what it asks for.
+//
+// Pop takes the tip off. Undo data is not kept: it is made again of the block's rows, the rows of what it spent, and the
+// output slab (rows.go); the tables need none, as their marks prove themselves. A coin that a repeated txid overwrote
+// comes back with Drop and with Pop. Roll brings a set from any archived block to the tip of a view, in the same way.
+//
+// # Who may do what
+//
+// A Confirmer belongs to the writer of its tables. With a set, Take and Drop may run on another goroutine beside Put:
+// what they use is the set and the Confirmer's own counts, while Put uses the tables and what it was handed with the
+// Work. With the tables alone every call is the writer's. A Work belongs to the Confirmer while it is in flight.
+//
+// Order of writes in Put: rows, spend marks and the log record are in the tables' memory when it returns; nothing is
+// durable before a checkpoint. Room for all of it is found first.
+//
+// No input of a block is ever decoded here: the slab of inputs stays unread, with the tables alone, too.
 package confirm
