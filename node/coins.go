@@ -88,7 +88,7 @@ func (m *writer) stopCoins() {
 		m.roll = nil
 	}
 	if m.coins != nil {
-		m.confirm.Use(nil)
+		m.use(nil)
 		m.coins.Close()
 		m.coins = nil
 	}
@@ -184,8 +184,16 @@ func (m *writer) advance(set *utxo.Set, err error) error {
 	}
 	m.coins, m.view, m.rounds = set, nil, 0
 	m.coinBytes.Store(set.Bytes())
-	m.confirm.Use(set)
+	m.use(set)
 	return nil
+}
+
+// use has confirm take coins from a set, or from the tables alone.
+func (m *writer) use(set *utxo.Set) {
+	m.confirm.Use(set)
+	if m.o.Using != nil {
+		m.o.Using(set)
+	}
 }
 
 // without goes on from the tables alone, where it was memory that a set did not have; every other error is returned.
@@ -211,7 +219,7 @@ func (m *writer) dropCoins(why error) error {
 	if why != nil {
 		m.remark(fmt.Sprintf("going on from the tables alone: %v", why))
 	}
-	m.confirm.Use(nil)
+	m.use(nil)
 	m.coins.Close()
 	m.coins = nil
 	return nil

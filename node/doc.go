@@ -1,71 +1,80 @@
-// Package node brings blocks into a store: it keeps the tree of headers, decides which chain is best, and has blocks
-// checked on every core and confirmed one after the other. Import, which reads block files, is what there is so far;
-// the same tree, window and organiser are what peers will feed.
+// Package node moves the chain of a store: it keeps the tree of headers, decides which branch is best, and takes blocks
+// through their phases. Import (import.go) does so with block files, a Node (node.go) with what peers put to it; both are
+// one writer over the same tree, window and route.
 //
 // # The way of a block
 //
-//		input ─ header ─▶ tree ───────── complete? ───▶ chooser ── target ──▶ organise
-//		  │              (tree.go,       (tree.go)     (chooser.go)              │ path: headers above the fork
-//		  └─ place ────▶ bodies           waits for its parent: waiting.go       ▼
-//		                (bodies.go) ◀── where are its bytes? ── window ── chunk ──▶ workers: read, decode, Check, Encode
-//		                                                      (window.go) ◀─ in order ─┘            (prepare.go)
-//		                                                          │
-//		                                                          ▼
-//		              confirm.Decide ─ coins ─▶ Connect, scripts (connect.go) ── verdict ──▶ archived and pushed, or condemned
-//		  what no branch took ── leftovers (park.go) ──▶ pending blocks of the tables, for a later import
+//	header ─▶ tree ───────── complete? ───▶ chooser ── target ──▶ organise ── path above the fork ──▶ window
+//	  │      (tree.go)       (tree.go)     (chooser.go)        (organise.go)                       (window.go)
+//	  └ body ─▶ bodies, waiting.go: its parent is not known
 //
-//	 1. A file is indexed first (import.go): every record's header goes to the tree and its place to the bodies. A
-//	    stream is taken in batches (feed.go, stream.go), each of which is treated like a small file.
-//	 2. The tree accepts a header under its parent, or lets it wait for it. A header is complete when its block and
-//	    all below are here: in the input, pending, or archived. The chooser keeps the complete one of most work on top,
-//	    of equal ones the one that was complete first.
-//	 3. While that is not the tip, organise pops to the fork and runs along the path. The window hands chunks of
-//	    blocks to the workers, a bounded number ahead, and gives each block its turn in order. Between two chunks, and
-//	    now and then while it waits for one, the writer looks at the clock and at the deltas (pace.go): readers get a
-//	    new view ten times a second, and a checkpoint begins (save.go) when the deltas have used half of their memory,
-//	    256 MiB were archived or 30 seconds have passed.
-//	 4. When a block has its turn, confirm finds the outputs that it spends, and connect.go judges what it does with them:
-//	    amounts here, scripts on the workers of node/scripts. Only then is it archived. Where something fails, the slow
-//	    judge of package validate names the reason. Scripts below an assumed block are not run (assume.go).
-//	 5. A block that breaks a rule is marked invalid for good, and all on it with it; a body that is refused by itself
-//	    does not condemn its header, and the next body of the block is tried. Either way the chooser names another
-//	    branch, which may be the one that was left.
+//	phase     goroutines   what happens                                                                where
+//	prepare   one a core   read, decode, check, accept, encode into rows; list for the set             prepare.go
+//	confirm   one          prevouts, ages, BIP30: coins, output numbers; ahead of all that follows     route.take
+//	connect   one a core   scripts, amounts, signature operations; any order                           node/scripts
+//	finalise  the writer   rows archived, pushed: confirm.Put                                          route.turn
+//
+// Confirm looks at the set of unspent outputs alone, or without one at the tables and an overlay of the blocks in flight.
+// The tables are changed by finalise only, so they never hold what was not validated in full, and rolling back
+// (route.back) touches memory only. The window slides: a chunk of blocks is sent when another one is done, and a route of
+// a Node is lengthened while it is under way.
+//
+// Where a block fails, those above it are dropped, newest first, and the slow judge of package validate names the reason
+// that Core would: the same one whatever the number of threads. Then the block is marked invalid for good, and all on it
+// with it; or only its body goes, which says nothing of its header, and the next body is tried. Either way the chooser names
+// another branch, which may be the one that was left. Scripts below an assumed block are not run (assume.go).
+//
+// # Who says what to whom
+//
+//	event            payload              from                 to                   channel
+//	job              chunk of blocks      writer               a preparer           window.jobs
+//	prepared         chunk                preparer             taker or writer      chunk.prepared, chunk.ready
+//	taken            chunk, with coins    taker                writer               chunk.ready
+//	started          block and coins      taker or writer      script workers       scripts.Checker
+//	done             verdict              script workers       writer               scripts.Block.Done
+//	halt             -                    writer               taker                route.halted
+//	set ready        set                  coinset.Loader       writer, between runs coinKeeper
+//	checkpoint done  -                    its goroutine        writer               saving.done
+//	ask              a function           anybody              writer               inbox (Node)
+//	quiet ask        a function           Invalidate, ...      writer, between runs inbox
+//	tip moved, block refused, wanted again, room again, headers moved
+//	                 p2p.Event            writer               package p2p          Node.Events
 //
 // # Who owns what
 //
-// The goroutine that called Import is the writer: it alone touches the tables, tree, chooser, waiting, bodies and the
-// report. It also does what others ask for through ImportOptions.Between. Beside it run
+// The goroutine that called Import or Node.Run is the writer: it alone touches the tables, tree, chooser, bodies, header
+// pool and the report. It also does what others ask for, through ImportOptions.Between and the inbox. Beside it run
 //
-//   - workers, one a thread: a chunk is theirs from the window's jobs queue until they say done; they read files
-//     through blockfile, and nothing else that is shared. The queue has room for every chunk, so the writer never
-//     blocks on it.
-//   - workers that run scripts, one a thread: node/scripts. The writer waits for each block's before it goes on.
-//   - a feeder while a stream is read: the stream and the batch being filled are its own; full batches pass through an
-//     unbuffered queue, and empty ones come back.
-//   - a checkpoint at times, one at most: it owns what tables.BeginCheckpoint set apart, from there until it closes
-//     done, and then the writer ends it. Blocks are confirmed meanwhile. When the deltas, those being merged included,
-//     reach their budget before it is done, the writer stalls.
+//   - preparers, one a thread, and the taker: a chunk is theirs until they say so. Every queue has room for every chunk, so
+//     nobody blocks on one. During a run with a set, the taker has the set; between runs the writer.
+//   - workers that run scripts, one a thread (node/scripts).
+//   - a loader of the set, or a goroutine that rolls it to the tip; a feeder of a stream; a checkpoint, one at most: it owns
+//     what tables.BeginCheckpoint set apart. When the deltas reach their limit before it is done, the writer stalls.
 //
-// All of them have ended when Import returns or panics, but for a feeder in a read that nothing can end (see feed.close).
+// All of them have ended when Import or Run returns or panics, but for a feeder in a read that nothing can end.
 //
-// # What is left behind
+// # Readers, and what is left behind
 //
-//	ended, cancelled, input broke off    everything confirmed is durable, and so is the tip of the report
-//	*store.DiskFull, at any time         likewise: the rows found room, and indexes that find none stay in memory
+// Readers get views of more work only, ten a second, or of less where the tip became invalid. While a reorganisation is
+// below the chain that it left, none is published, no checkpoint begins and none ends, unless the deltas' memory is used up.
+// Who ends there goes back first.
+//
+//	ended, cancelled, input broke off    everything finalised is durable, and so is the tip of the report
+//	*store.DiskFull, at any time         likewise; a Node waits for room and goes on
 //	*store.Fault, *store.Damaged, panic  what the last checkpoint made durable; the store refuses to write (tables.Stop)
 //	kill                                 what readers saw last, where the system keeps a live record, else as below
-//	power cut                            what the last checkpoint made durable: at most 30 s or 256 MiB less, and what was
-//	                                     confirmed while that one was on its way
+//	power cut                            what the last checkpoint made durable: at most 30 s or 256 MiB less
 //
-// Blocks that were archived and are not on the chain that is left stay archived; the next import pushes them again.
+// Blocks that were archived and are not on the chain that is left stay archived; they are pushed again when their time
+// comes. An image of the set is written seldom (coins.go, node/coinset); without one the set is made from the archive.
 //
 // # Rules of conduct
 //
-//   - A fault of a disk or of memory is an error and says nothing of a block; workers and writer run under store.Guard.
-//   - The result depends on the input alone. Verdicts of workers are put on record by the writer, in order.
-//   - Readers get views of more work only. While a reorganisation is below the chain that it left, none is published, no
-//     checkpoint begins and none ends, unless the deltas' budget is used up. An import that ends there goes back first.
+//   - A fault of a disk or of memory is an error and says nothing of a block; every goroutine runs under store.Guard.
+//   - The result depends on the input alone. Verdicts are put on record by the writer, in order.
+//   - Headers of peers are stored when their chain is credible (headers.go); until then a bounded number is held in
+//     memory.
 //   - The walk from a header to any ancestor is logarithmic (ancestry.go), walks over the tree are loops with a queue,
-//     and what grows with the input is counted: 32 bytes a header, 24 a record, 200 for one whose parent is missing.
-//     The rest has its share of the budget (budget.go): half for the deltas, a quarter for blocks on their way.
+//     and what grows with the input is counted: 32 bytes a header, 24 a record, 200 for one whose parent is missing. The
+//     rest has its share of the budget (budget.go).
 package node

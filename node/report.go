@@ -7,6 +7,7 @@ import (
 	"stele/chain"
 	"stele/node/blockfile"
 	"stele/tables"
+	"stele/utxo"
 	"stele/validate/script"
 )
 
@@ -47,6 +48,9 @@ type ImportOptions struct {
 	// Coins is told how far the set of unspent outputs is, while it is loaded ("image", in shards, "archive", in outputs,
 	// "roll", in blocks) or its image is written. It may be nil. Calls come from several goroutines, one at a time.
 	Coins func(step string, done, total uint64)
+	// Using is told of the set that coins come from, and of nil when there is none any more, before it is closed. It is
+	// called by the importing goroutine, and may be nil.
+	Using func(s *utxo.Set)
 	// Remark is told of what an import goes on without (memory for the set, room for an image). It may be nil.
 	Remark func(text string)
 

@@ -15,6 +15,7 @@ import (
 	"stele/node/owner"
 	"stele/store"
 	"stele/tables"
+	"stele/utxo"
 )
 
 // answered names the verbs that an owner does for others. What they do with the store is by the readers' view, in the
@@ -40,6 +41,7 @@ type desk struct {
 	copies chan struct{} // one place: there is one backup at a time
 
 	node atomic.Pointer[node.Node] // of a run; nil: an import
+	set  atomic.Pointer[utxo.Set]  // that coins come from; its writer alone, in errands, may look at it
 }
 
 // errand is what a request has for the writer.

@@ -58,7 +58,7 @@ func readable(paths []string) error {
 
 func (a *app) importBlocks(o node.ImportOptions) error {
 	desk := a.newDesk()
-	o.Between = desk.between
+	o.Between, o.Using = desk.between, desk.set.Store
 	return a.claim(claim{verb: "import", create: true, desk: desk}, func(t *tables.Tables) error {
 		ctx, stop := a.interruptible()
 		defer stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stele/tables"
+	"stele/utxo"
 	"stele/validate/script"
 )
 
@@ -21,7 +22,7 @@ type infoDocument struct {
 	ArchiveBytes uint64      `json:"archive_bytes"` // all tables but the optional ones and pending
 	Ratio        float64     `json:"ratio"`         // archive over wire
 	Tables       []infoTable `json:"tables"`
-	UTXO         *struct{}   `json:"utxo"` // null: no set is kept in memory, unspent outputs come from the tables
+	UTXO         *infoSet    `json:"utxo"` // null: no set is kept in memory, unspent outputs come from the tables
 	Chains       []infoChain `json:"chains"`
 	Memory       infoMemory  `json:"memory"`
 	Verifier     string      `json:"verifier"` // of signatures, in an import without --verifier
@@ -45,6 +46,15 @@ type infoChain struct {
 	place
 	Branch uint32 `json:"branch_length"` // headers above the fork from the active chain
 	Status string `json:"status"`
+}
+
+// infoSet is the set of unspent outputs that an import or a run has in memory.
+type infoSet struct {
+	Outputs    uint64  `json:"outputs"`
+	Records    uint64  `json:"records"` // transactions
+	Payload    uint64  `json:"payload_bytes"`
+	Accounted  uint64  `json:"accounted_bytes"` // with free cells and indexes
+	BytesAnOut float64 `json:"bytes_per_output"`
 }
 
 type infoMemory struct {
@@ -81,7 +91,19 @@ func (a *app) describe(t *tables.Tables) *infoDocument {
 		doc.Ratio = float64(doc.ArchiveBytes) / float64(doc.WireBytes)
 	}
 	doc.Headers, doc.Chains = chainTips(t, v)
+	if a.desk != nil {
+		doc.UTXO = infoOfSet(a.desk.set.Load())
+	}
 	return doc
+}
+
+// infoOfSet describes a set; nil where there is none.
+func infoOfSet(s *utxo.Set) *infoSet {
+	if s == nil {
+		return nil
+	}
+	r := s.Report()
+	return &infoSet{r.Outputs, r.Records, r.Payload, r.Accounted, float64(r.Accounted) / float64(max(r.Outputs, 1))}
 }
 
 // infoTables lists the tables and adds up those that are the archive.
@@ -151,6 +173,10 @@ func (d *infoDocument) write(w io.Writer) {
 	head.row("archive", fmt.Sprintf("%s bytes, %.3f of the wire", count(d.ArchiveBytes), d.Ratio))
 	head.row("signatures", "by "+d.Verifier)
 	head.row("memory", fmt.Sprintf("%s in use, %s from the system", byteSize(d.Memory.Heap), byteSize(d.Memory.System)))
+	if u := d.UTXO; u != nil {
+		head.row("unspent", fmt.Sprintf("%s outputs of %s transactions, %s, %.1f bytes each", count(u.Outputs), count(u.Records),
+			byteSize(u.Accounted), u.BytesAnOut))
+	}
 	head.write(w)
 	fmt.Fprintln(w)
 	writeTables(w, d.Tables)

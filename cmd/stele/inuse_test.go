@@ -43,7 +43,7 @@ func sameBut(t *testing.T, args []string, r result, json bool) string {
 		return head
 	}
 	if args[0] == "info" {
-		r.out = without(t, r.out, "memory", "tables", "archive_bytes", "ratio")
+		r.out = without(t, r.out, "memory", "tables", "archive_bytes", "ratio", "utxo")
 	}
 	return fmt.Sprintf("exit %d\n%s\n%s", r.code, r.out, r.errOut)
 }
