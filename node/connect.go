@@ -9,6 +9,7 @@ import (
 	"stele/chain"
 	"stele/node/scripts"
 	"stele/tables"
+	"stele/tables/confirm"
 	"stele/utxo"
 	"stele/validate"
 	"stele/validate/script"
@@ -35,6 +36,9 @@ type route struct {
 	view   *tables.View // of archived blocks on the path, where the set has to be told of them
 	failed *slot        // see errJudge
 
+	all   []*slot // scratch of take
+	works []*confirm.Work
+
 	halted atomic.Bool // nothing more is taken: a block was refused, or a turn failed
 	took   atomic.Int64
 }
@@ -48,38 +52,48 @@ func (r *route) next(j *job) bool {
 	return true
 }
 
-func (r *route) take(c *chunk) {
+func (r *route) take(group []*chunk) {
 	start := time.Now()
-	ws := c.works[:0]
-	for i := range c.slots[:c.n] {
-		c.slots[i].taken, c.slots[i].refused = false, nil
+	all, ws := r.all[:0], r.works[:0]
+	for _, c := range group {
+		for i := range c.slots[:c.n] {
+			s := &c.slots[i]
+			s.taken, s.refused = false, nil
+			all = append(all, s)
+		}
 	}
-	for i := range c.slots[:c.n] {
-		s := &c.slots[i]
-		if c.fault != nil || r.halted.Load() || s.fault != nil || !s.verdict.OK() {
+	for _, c := range group {
+		if c.fault != nil || r.halted.Load() {
 			break
 		}
-		ws = append(ws, &s.work)
+		good := 0
+		for good < c.n && c.slots[good].fault == nil && c.slots[good].verdict.OK() {
+			ws = append(ws, &c.slots[good].work)
+			good++
+		}
+		if good < c.n {
+			break
+		}
 	}
-	c.works = ws
+	r.all, r.works = all, ws
 	var n int
 	var err error
 	if len(ws) > 0 {
 		n, err = r.m.confirm.Take(ws)
 	}
-	for i := range c.slots[:n] {
-		c.slots[i].taken = true
+	for _, s := range all[:n] {
+		s.taken = true
 	}
-	if n < c.n {
-		c.slots[n].refused = err
+	if n < len(all) {
+		all[n].refused = err
 		r.halted.Store(true)
 	}
-	if c.beside {
+	if group[0].beside {
 		r.took.Add(int64(time.Since(start)))
 		r.m.coinBytes.Store(r.m.coins.Bytes())
 	}
-	for i := range c.slots[:n] {
-		r.m.begin(&c.slots[i])
+	for _, s := range all[:n] {
+		r.m.begin(s)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"stele/store"
-	"stele/tables/confirm"
 )
 
 // chunk is what is handed on at once: blocks that follow each other, and a buffer for their bytes.
@@ -22,7 +21,6 @@ type chunk struct {
 	beside   bool          // the taker takes it
 	prepared chan struct{} // of one: the worker's word to the taker
 	ready    chan struct{} // of one: the word of whoever had it before the writer
-	works    []*confirm.Work
 }
 
 // window is the way of blocks through their phases, in chunks: sent to a worker, which prepares them; taken, in order;
@@ -71,15 +69,42 @@ func newWindow(threads int, l limits, self func() preparer) *window {
 			}
 		})
 	}
-	w.wg.Go(func() {
-		for c := range w.order {
-			<-c.prepared
-			c.take()
-			c.ready <- struct{}{}
-		}
-	})
+	w.wg.Go(w.taker)
 	return w
 }
+
+// taker takes chunks in order, as many at once as are prepared: a large window costs less than small ones.
+func (w *window) taker() {
+	var group []*chunk
+	var next *chunk // was sent, and not prepared yet when it was looked at
+	for {
+		c, ok := next, true
+		if next = nil; c == nil {
+			c, ok = <-w.order
+		}
+		if !ok {
+			return
+		}
+		<-c.prepared
+		group = append(group[:0], c)
+		for next == nil && len(group) < takenAtOnce && len(w.order) > 0 { // nobody else receives from it
+			c := <-w.order
+			select {
+			case <-c.prepared:
+				group = append(group, c)
+			default:
+				next = c
+			}
+		}
+		take(group)
+		for _, c := range group {
+			c.ready <- struct{}{}
+		}
+	}
+}
+
+// takenAtOnce bounds what is taken at once, so that the scripts of the first block do not wait long for the last.
+const takenAtOnce = 16
 
 // close ends the goroutines. No run may be under way.
 func (w *window) close() {
@@ -108,14 +133,14 @@ func (w *window) work(c *chunk, p *preparer) {
 	}
 }
 
-// take has the errand take a chunk, unless preparing it met a fault.
-func (c *chunk) take() {
+// take has the errand take chunks. A fault is the first one's.
+func take(group []*chunk) {
 	err := store.Guard(func() error {
-		c.e.take(c)
+		group[0].e.take(group)
 		return nil
 	})
-	if c.fault == nil {
-		c.fault = err
+	if group[0].fault == nil {
+		group[0].fault = err
 	}
 }
 
@@ -123,8 +148,9 @@ func (c *chunk) take() {
 type errand interface {
 	// next gives the next job; false: there is none, for now. The writer's.
 	next(j *job) bool
-	// take is called for each chunk in the order of jobs, once it is prepared, by the taker or by the writer.
-	take(c *chunk)
+	// take is called for chunks in the order of jobs, once they are prepared, by the taker or by the writer. A chunk may have
+	// met a fault: nothing of it may be looked at then.
+	take(group []*chunk)
 	// done yields when what take began for a block is done; nil: its turn may come at once. The writer's.
 	done(s *slot) <-chan struct{}
 	// turn is called for each block in order, by the writer.
@@ -138,7 +164,7 @@ type errand interface {
 // plain is what an errand has that takes nothing.
 type plain struct{}
 
-func (plain) take(*chunk)                {}
+func (plain) take([]*chunk)              {}
 func (plain) done(*slot) <-chan struct{} { return nil }
 func (plain) halt()                      {}
 func (plain) back([]*chunk) error        { return nil }
@@ -218,12 +244,22 @@ func (w *window) step(e errand, beside bool) (more bool, err error) {
 	return false, w.give(e, c, s)
 }
 
-// receive makes the oldest chunk that was not taken the writer's.
+// receive makes the oldest chunk that was not taken the writer's, which has it taken if nobody else did, with those that
+// are ready behind it.
 func (w *window) receive(beside bool) {
-	if !beside {
-		w.ahead[w.taken].take()
+	n := w.taken + 1
+	for more := !beside; more && n < len(w.ahead) && n-w.taken < takenAtOnce; {
+		select {
+		case <-w.ahead[n].ready:
+			n++
+		default:
+			more = false
+		}
 	}
-	w.taken++
+	if !beside {
+		take(w.ahead[w.taken:n])
+	}
+	w.taken = n
 }
 
 // give gives a block its turn.
