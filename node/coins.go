@@ -65,7 +65,7 @@ func (m *writer) startCoins() (err error) {
 			m.remark(fmt.Sprintf("the image %s of the unspent outputs is not used: %v", image, why))
 		},
 	})
-	if err == nil && m.view.Cut().Outs <= nearInputs {
+	if err == nil && m.o.times.loaded == nil && m.view.Cut().Outs <= nearInputs {
 		select {
 		case <-m.loader.Ready():
 		case <-m.ctx.Done():
@@ -100,7 +100,7 @@ func (m *writer) coinsWait() bool {
 	case m.coins != nil:
 		return m.coinsLarge() || m.imageDue()
 	case m.loader != nil:
-		return closed(m.loader.Ready())
+		return closed(m.loader.Ready()) && (m.o.times.loaded == nil || m.o.times.loaded())
 	case m.roll != nil:
 		return closed(m.roll.done)
 	}
@@ -123,6 +123,9 @@ func (m *writer) imageDue() bool {
 	tip, _ := m.t.Tip()
 	if m.moreWork(m.visible, tip) {
 		return false
+	}
+	if every := m.o.times.images; every > 0 {
+		return m.sinceImage() >= every
 	}
 	return coinset.Due(m.sinceImage(), m.coinBytes.Load())
 }
@@ -166,7 +169,7 @@ func (m *writer) advance(set *utxo.Set, err error) error {
 		return m.without(set, err)
 	}
 	from, _ := m.view.Tip()
-	far := view.Cut().Ins-m.view.Cut().Ins > nearInputs
+	far := view.Cut().Ins-m.view.Cut().Ins > m.o.times.near
 	m.view = view
 	if far && m.rounds < mostRounds {
 		m.rounds++
@@ -249,7 +252,7 @@ func (m *writer) unkept(err error) error {
 
 // keepCoins leaves an image behind at the end, where loading it beats making the set anew. The tip is durable.
 func (m *writer) keepCoins() error {
-	if m.coins == nil || !coinset.DueAtStop(m.sinceImage(), m.t.View().Cut().Outs) {
+	if m.coins == nil || m.o.times.images == 0 && !coinset.DueAtStop(m.sinceImage(), m.t.View().Cut().Outs) {
 		return nil
 	}
 	ctx := context.WithoutCancel(m.ctx) // a stop that was asked for is a clean one

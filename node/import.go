@@ -95,6 +95,12 @@ func (m *writer) defaults() {
 	if o.publishEvery <= 0 {
 		o.publishEvery = publishEvery
 	}
+	if o.times.near == 0 {
+		o.times.near = nearInputs
+	}
+	if o.times.patience == 0 {
+		o.times.patience = fullPatience
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}

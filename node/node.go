@@ -199,7 +199,7 @@ func (n *Node) waitOut(m *writer, err error) error {
 	if n.o.Full != nil {
 		n.o.Full(full)
 	}
-	until := time.NewTimer(fullPatience)
+	until := time.NewTimer(m.o.times.patience)
 	defer until.Stop()
 	for {
 		select {

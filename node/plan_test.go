@@ -15,12 +15,13 @@ import (
 type plan struct {
 	order  string // of arrival
 	stream bool
+	coins  string // how they are found
 	o      ImportOptions
 }
 
 func (p *plan) String() string {
-	return fmt.Sprintf("%s order, stream %v, %d threads, deltas %d, checkpoints at %d bytes and every %v, %+v",
-		p.order, p.stream, p.o.Threads, p.o.limits.deltas, p.o.CheckpointBytes, p.o.CheckpointEvery, p.o.limits)
+	return fmt.Sprintf("%s order, stream %v, %d threads, checkpoints at %d bytes and every %v, %+v, %s",
+		p.order, p.stream, p.o.Threads, p.o.CheckpointBytes, p.o.CheckpointEvery, p.o.limits, p.coins)
 }
 
 func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
@@ -29,7 +30,7 @@ func pick[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 func newPlan(rng *rand.Rand) *plan {
 	p := &plan{order: pick(rng, "given", "near", "any", "children first"), stream: rng.IntN(3) > 0}
 	p.o.StopHeight = -1
-	p.o.Threads = 1 + rng.IntN(3)
+	p.o.Threads = 1 + rng.IntN(4)
 	p.o.CheckpointBytes = pick[int64](rng, 1, 5_000, 100_000, 0)
 	p.o.CheckpointEvery = pick(rng, time.Nanosecond, time.Millisecond, time.Hour)
 	p.o.publishEvery = pick(rng, time.Nanosecond, 0, time.Millisecond)
@@ -37,7 +38,21 @@ func newPlan(rng *rand.Rand) *plan {
 		deltas:      pick[int64](rng, 1, 6_000, 20_000, 0),
 		chunkBlocks: pick(rng, 1, 3, 64), chunks: 1 + rng.IntN(4), batchBlocks: pick(rng, 1, 7, 60, 1000),
 	}
+	p.planCoins(rng)
 	return p
+}
+
+// planCoins draws where coins come from: the tables, a set from the beginning or from some moment on, and until memory is
+// short; and when images of it are made.
+func (p *plan) planCoins(rng *rand.Rand) {
+	o := &p.o
+	o.heap, o.reserve = true, pick(rng, 32<<10, 32<<10, 32<<10, 1<<10)
+	o.TablesAlone = rng.IntN(4) == 0
+	o.times.near, o.times.images = pick[uint64](rng, 1, 30, 0), pick[uint64](rng, 0, 1, 40, 300)
+	if late := rng.IntN(30); rng.IntN(2) == 0 {
+		o.times.loaded = func() bool { late--; return late < 0 }
+	}
+	p.coins = fmt.Sprintf("tables alone %v, a set of %d from call %v, %+v", o.TablesAlone, o.reserve, o.times.loaded != nil, o.times)
 }
 
 // arrange puts blocks, of which parents stand before their children, into the plan's order.

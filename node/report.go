@@ -60,6 +60,15 @@ type ImportOptions struct {
 	heap         bool   // the set's memory is the heap's, of which each shard takes reserve
 	reserve      int
 	publishEvery time.Duration // 0: the default
+	times        times
+}
+
+// times are when something happens; zero fields: when it serves. Tests set others.
+type times struct {
+	near     uint64        // for nearInputs
+	images   uint64        // inputs from one image to the next, for what package coinset advises, at a stop as well
+	loaded   func() bool   // the loaded set is taken over no sooner than it says so
+	patience time.Duration // for fullPatience
 }
 
 // Progress is how far an import has come. How many transactions are still to come is not knowable from a block file

@@ -192,7 +192,6 @@ type madeHeader struct {
 	parent int
 	height uint32
 	work   chain.Work
-	mtp    uint32
 	link   int
 	held   bool
 }

@@ -26,7 +26,6 @@ func inTried(b *Book, a Address) bool {
 
 // TestResolve has each way that a collision in tried may end (Core's ResolveCollisions).
 func TestResolve(t *testing.T) {
-	const calls = 1
 	for _, c := range []struct {
 		name   string
 		before time.Duration // since both answered, until the owner is called
