@@ -53,6 +53,15 @@ type Row struct {
 	Runs  []Number `json:"runs,omitempty"` // what Value is the best or the median of
 	Load  Number   `json:"load"`           // load average when it was measured
 	Note  string   `json:"note,omitempty"`
+
+	Points []Point `json:"points,omitempty"` // Value by height, where it is a sum along a chain
+}
+
+// Point is how much of a sum belongs to the blocks above the last point's height, up to this one, and to all so far.
+type Point struct {
+	Height uint32 `json:"height"`
+	Step   Number `json:"step"`
+	Sum    Number `json:"sum"`
 }
 
 // Number is a figure; one that is not finite could not be measured, and is null in JSON.
@@ -86,6 +95,7 @@ func All() []Experiment {
 	return []Experiment{
 		recoverExperiment, writtenExperiment, lookupExperiment,
 		decodeExperiment, hashExperiment, sizeExperiment, blockExperiment, scriptExperiment, sigExperiment, utxoExperiment,
+		spendExperiment, readerExperiment, syncExperiment, memoryExperiment, confirmExperiment,
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"stele/chain"
 )
 
 // event is one line that a child says. Kind tells which of the fields count.
@@ -26,6 +28,7 @@ type event struct {
 	Pages   Number           `json:"pages"` // bytes of pages written, by the system's account
 	Written map[string]int64 `json:"written,omitempty"`
 	Saves   uint64           `json:"saves,omitempty"` // checkpoints beside the import
+	Newest  chain.Hash       `json:"newest"`          // txid of the tip's coinbase
 
 	Read   Number `json:"read"`   // cold: bytes that lookups read from the disk
 	Faults Number `json:"faults"` // cold: page faults that waited for it

@@ -14,7 +14,10 @@
 //	hash*.go     functions, probes, chained rows                         size.go     what an archive takes
 //	blocks.go    real blocks  bare.go  stores of them without history    turns.go    what takes turns, and how
 //	script*.go   scripts of inputs, and btcd's engine under the tag bench
-//	plot.go      results as pictures, under the tag bench
+//	confirm*.go  blocks confirmed (feed: made ready, set: what else lies in memory, stages: what a block costs)
+//	spend*.go    forms of what is spent, on one trace        reader*.go  rows in place, and through streams
+//	sync*.go     whole imports, against btcd under the tag bench         memory.go   in a control group (group*.go)
+//	plot*.go     results as pictures, and rows by height, under the tag bench
 //	chain/       chains to measure with                                 chaincmd.go  one of them as a file
 //
 // # Rules of measuring

@@ -17,21 +17,25 @@ import (
 	"stele/tables"
 )
 
-// job is what a child does with the store in a folder: one of the three.
+// job is what a child does with the store in a folder: one of the four.
 type job struct {
 	Dir     string     `json:"dir"`
 	Network string     `json:"network"`
 	Import  *importJob `json:"import,omitempty"`
 	Open    *openJob   `json:"open,omitempty"`
 	Cold    *coldJob   `json:"cold,omitempty"`
+	Btcd    *btcdJob   `json:"btcd,omitempty"`
+
+	Group string `json:"group,omitempty"` // file of a control group's processes, which the child joins first
 }
 
 // importJob imports a block file into a store, which it makes if need be.
 type importJob struct {
 	Path   string `json:"path"`
-	Stop   int64  `json:"stop"`           // height; -1: none
-	Memory int64  `json:"memory"`         // 0: the default
-	Save   int64  `json:"save,omitempty"` // wire bytes between checkpoints, whatever time passes; 0: the defaults
+	Stop   int64  `json:"stop"`             // height; -1: none
+	Memory int64  `json:"memory"`           // 0: the default
+	Signed bool   `json:"signed,omitempty"` // signatures are true, and checked
+	Save   int64  `json:"save,omitempty"`   // wire bytes between checkpoints, whatever time passes; 0: the defaults
 
 	Reach uint32 `json:"reach,omitempty"` // say when the tip is at this height
 	Watch string `json:"watch,omitempty"` // say when a file whose name begins so is written, and keep the write waiting
@@ -52,8 +56,16 @@ func (j *job) run(c *childSide) error {
 	if err != nil {
 		return err
 	}
+	if j.Group != "" {
+		if err := joinGroup(j.Group); err != nil {
+			return err
+		}
+	}
 	if j.Import != nil {
 		return j.Import.run(c, j.Dir, p)
+	}
+	if j.Btcd != nil {
+		return j.Btcd.run(c, j.Dir, p)
 	}
 	if j.Cold != nil {
 		return j.Cold.run(c, j.Dir, p)
@@ -98,6 +110,10 @@ func (j *importJob) run(c *childSide, dir string, p *chain.Params) error {
 		c.hold()
 	}
 	done.Archive = archiveBytes(t)
+	done.Newest, err = newest(t.View())
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
 	if err := errors.Join(t.Close(), d.Close()); err != nil {
 		return err
 	}
@@ -107,7 +123,10 @@ func (j *importJob) run(c *childSide, dir string, p *chain.Params) error {
 }
 
 func (j *importJob) options(c *childSide) node.ImportOptions {
-	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory, Verifier: gen.Trusting{}}
+	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory}
+	if !j.Signed {
+		o.Verifier = gen.Trusting{}
+	}
 	if j.Save > 0 {
 		o.CheckpointBytes, o.CheckpointEvery = j.Save, math.MaxInt64
 	}
@@ -171,19 +190,27 @@ func (j *openJob) run(c *childSide, dir string, p *chain.Params) error {
 
 // lookUp finds transactions and the newest coinbase, all of which must be confirmed.
 func lookUp(v *tables.View, known []chain.Hash) error {
-	tip, _ := v.Tip()
-	b, ok := v.Block(tip)
-	if !ok {
-		return errors.New("the tip's block is not archived")
+	coinbase, err := newest(v)
+	if err != nil {
+		return err
 	}
-	newest := v.Tx(b.FirstTx)
-	for _, txid := range append([]chain.Hash{newest.Txid}, known...) {
+	for _, txid := range append([]chain.Hash{coinbase}, known...) {
 		l, ok := v.FindTx(&txid)
 		if !ok || !v.Tx(l).Strong {
 			return fmt.Errorf("transaction %v is not confirmed any more", txid)
 		}
 	}
 	return nil
+}
+
+// newest returns the txid of the tip's coinbase.
+func newest(v *tables.View) (chain.Hash, error) {
+	tip, _ := v.Tip()
+	b, ok := v.Block(tip)
+	if !ok {
+		return chain.Hash{}, errors.New("the tip's block is not archived")
+	}
+	return *v.Txid(b.FirstTx), nil
 }
 
 // goOn confirms the next block and says so, before the checkpoint that ends an import.

@@ -20,13 +20,16 @@ import (
 )
 
 // Plotter makes a folder for plots. Each result that draw is given becomes EXPERIMENT.svg and EXPERIMENT.png in it: a
-// panel of the keys, and one of the rows of each unit.
+// panel of the keys, and one of the rows of each unit. Rows by height become EXPERIMENT-heights besides.
 func Plotter(dir string) (draw func(*Result) error, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	return func(r *Result) error { return drawResult(r, filepath.Join(dir, r.Experiment)) }, nil
+	return func(r *Result) error {
+		path := filepath.Join(dir, r.Experiment)
+		return errors.Join(drawResult(r, path), drawHeights(r, path+"-heights"))
+	}, nil
 }
 
 // Sizes of a page: all panels have its width, and a height for each of their bars.

@@ -27,6 +27,9 @@ func TestPlotter(t *testing.T) {
 	r.single("spread.large", "MB", 5_000, "")
 	r.single("spread.unknown", "MB", None, "")
 	r.single("nothing", "pages", 0, "")
+	for _, name := range []string{"stage.1.take", "stage.1.put", "stage.2.take"} {
+		r.add(Row{Name: name, Unit: "s", Value: 3, Points: []Point{{100, 1, 1}, {200, 2, 3}, {300, None, None}}})
+	}
 	if err := draw(r); err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +46,17 @@ func TestPlotter(t *testing.T) {
 	}
 	if bytes.Contains(svg, []byte("unknown")) || bytes.Contains(svg, []byte("clean_s")) {
 		t.Error("what was not measured is in the picture")
+	}
+	heights, err := os.ReadFile(filepath.Join(dir, "recover-heights.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, count := range map[string]int{
+		"stage.1, s by height": 1, "stage.2, s sum up to a height": 1, "take": 2, "put": 1, // the legends' words
+	} {
+		if n := bytes.Count(heights, []byte(">"+text+"<")); n != count {
+			t.Errorf("%q is %d times in the picture by height", text, n)
+		}
 	}
 	f, err := os.Open(filepath.Join(dir, "recover.png"))
 	if err != nil {
