@@ -123,7 +123,7 @@ func (j *importJob) run(c *childSide, dir string, p *chain.Params) error {
 }
 
 func (j *importJob) options(c *childSide) node.ImportOptions {
-	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory}
+	o := node.ImportOptions{Paths: []string{j.Path}, StopHeight: j.Stop, Memory: j.Memory, LimitHeap: j.Memory > 0}
 	if !j.Signed {
 		o.Verifier = gen.Trusting{}
 	}

@@ -104,6 +104,21 @@ func (b *bodies) first(v *vertex) (n uint32, ok bool) {
 	return b.all[v.body-1].next, true
 }
 
+// stored returns a body of a vertex that is kept by the tables, or in memory.
+func (b *bodies) stored(v *vertex) (n uint32, ok bool) {
+	if v.body == 0 {
+		return 0, false
+	}
+	for n = b.all[v.body-1].next; ; n = b.all[n].next {
+		if f := b.all[n].place.File; f == inPending || f == inMemory {
+			return n, true
+		}
+		if n == v.body-1 {
+			return 0, false
+		}
+	}
+}
+
 // pending returns the body of a vertex that is kept by the tables.
 func (b *bodies) pending(v *vertex) (n uint32, ok bool) {
 	if v.body == 0 {

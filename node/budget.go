@@ -1,5 +1,10 @@
 package node
 
+import (
+	"os"
+	"runtime/debug"
+)
+
 // An import may fill its budget of memory with these shares. What is left is for what grows with the input (see the
 // package comment), and for the collector's lag.
 const (
@@ -38,6 +43,19 @@ func DeltaBytes(memory int64) int64 { return Memory(memory) / deltaShare / 3 }
 
 // MergeBytes returns what tables.Options.MergeBytes should be for a budget.
 func MergeBytes(memory int64) int64 { return Memory(memory) / mergeShare }
+
+// limitHeap tells the runtime what it may take, where that has changed by much.
+func (m *writer) limitHeap() {
+	if !m.o.LimitHeap || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	memory := Memory(m.o.Memory)
+	limit := max(memory-m.coinBytes.Load(), memory/8*(8-setShares))
+	if diff := limit - m.heapLimit; diff > memory/16 || -diff > memory/16 {
+		m.heapLimit = limit
+		debug.SetMemoryLimit(limit)
+	}
+}
 
 // limits bound what is in memory at once. Zero fields take what the budget allows.
 type limits struct {

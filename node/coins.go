@@ -34,6 +34,7 @@ type coinKeeper struct {
 	inputs    uint64          // report.Inputs when since was set
 	since     uint64          // inputs from the last image, or the one that the set came from, to where inputs counts from
 	rounds    int             // times that the set was rolled by a goroutine
+	heapLimit int64           // see limitHeap
 }
 
 // rolling is a set on its way to a later block, on a goroutine of its own.
@@ -225,6 +226,7 @@ func (m *writer) dropCoins(why error) error {
 	m.use(nil)
 	m.coins.Close()
 	m.coins = nil
+	m.coinBytes.Store(0)
 	return nil
 }
 

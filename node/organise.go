@@ -316,11 +316,7 @@ func (m *writer) condemn(s *slot, v validate.Verdict) error {
 	if err := m.t.SetState(s.l, tables.StateInvalid); err != nil {
 		return err
 	}
-	m.tree.invalidate(s.l, func(l tables.HeaderLink) {
-		if n, ok := m.bodies.pending(&m.tree.vertices[l]); ok {
-			m.forget(l, n)
-		}
-	})
+	m.tree.invalidate(s.l, m.forgetStored)
 	if m.below(s.l) {
 		return &ConsensusFailure{Hash: s.hash, Height: m.tree.vertices[s.l].height, Reason: v.Reason}
 	}
@@ -343,7 +339,16 @@ func (m *writer) pushed(s *slot) {
 	r.Outputs += uint64(len(s.block.Outs))
 	r.WireBytes += uint64(size)
 	m.forget(s.l, s.body)
-	if n, ok := m.bodies.pending(&m.tree.vertices[s.l]); ok {
-		m.forget(s.l, n)
+	m.forgetStored(s.l)
+}
+
+// forgetStored forgets what the tables and memory keep of a block that is archived, or will not be.
+func (m *writer) forgetStored(l tables.HeaderLink) {
+	for {
+		n, ok := m.bodies.stored(&m.tree.vertices[l])
+		if !ok {
+			return
+		}
+		m.forget(l, n)
 	}
 }

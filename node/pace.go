@@ -49,6 +49,7 @@ func (m *writer) extent() extent {
 // lap is called after every chunk.
 func (m *writer) lap() error {
 	m.watch.lap(m.stage)
+	m.limitHeap()
 	m.show("import", false)
 	return m.tell(m.o.publishEvery)
 }

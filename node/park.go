@@ -94,6 +94,9 @@ func (m *writer) park(s *slot) error {
 	if s.fault != nil {
 		return s.fault
 	}
+	if m.bodies.all[s.body].place.File == gone {
+		return nil // one below it was condemned meanwhile
+	}
 	if s.verdict.Condemns {
 		if err := m.condemn(s, s.verdict); err != errTurn {
 			return err

@@ -20,6 +20,10 @@ type ImportOptions struct {
 	Threads    int   // blocks are checked and encoded on so many cores; 0: all
 	Memory     int64 // bytes that deltas and blocks on their way may take; 0: half of the machine's
 
+	// LimitHeap holds the runtime's memory to what the set of unspent outputs, which is not part of it, leaves of Memory: for
+	// processes that do nothing else. Where GOMEMLIMIT is set that counts.
+	LimitHeap bool
+
 	CheckpointEvery time.Duration // 0: 30 s
 	CheckpointBytes int64         // wire bytes archived between two checkpoints; 0: 256 MiB
 

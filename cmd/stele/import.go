@@ -28,6 +28,7 @@ func (a *app) importVerb() *cobra.Command {
 			o := node.ImportOptions{
 				Paths: args, Stdin: a.stdin, StopHeight: -1, Threads: a.conf.threads, Memory: int64(a.conf.memory),
 				AssumeValid: a.conf.assumeValid, Verifier: a.conf.verifier, TablesAlone: !a.conf.utxo,
+				LimitHeap: true,
 			}
 			if cmd.Flags().Changed("stop-height") {
 				o.StopHeight = int64(stop)

@@ -134,7 +134,7 @@ func (a *app) nodeOptions(desk *desk) node.Options {
 	return node.Options{
 		ImportOptions: node.ImportOptions{
 			Threads: a.conf.threads, Memory: int64(a.conf.memory), AssumeValid: a.conf.assumeValid,
-			Verifier: a.conf.verifier, TablesAlone: !a.conf.utxo, Between: desk.between,
+			Verifier: a.conf.verifier, TablesAlone: !a.conf.utxo, Between: desk.between, LimitHeap: true,
 			Using:  desk.set.Store,
 			Remark: func(text string) { a.log.Warn().Msg(text) },
 		},
