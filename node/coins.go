@@ -141,10 +141,12 @@ func (m *writer) sinceImage() uint64 {
 
 // arrangeCoins does what coinsWait waits for. Nothing is in flight.
 func (m *writer) arrangeCoins() error {
+	if !m.coinsWait() {
+		return nil
+	}
+	m.watch.lap(m.stage)
 	defer m.watch.lap(stageCoins)
 	switch {
-	case !m.coinsWait():
-		return nil
 	case m.coins != nil && m.coinsLarge():
 		return m.dropCoins(&coinset.TooLarge{Wanted: m.coinBytes.Load(), Memory: m.o.limits.set})
 	case m.coins != nil:

@@ -133,7 +133,9 @@ func (n *Node) run(m *writer) error {
 		case <-m.ctx.Done():
 			return errStopped
 		case <-n.inbox.wake:
+			m.watch.lap(stageWait)
 		case <-timer.C:
+			m.watch.lap(stageWait)
 			if err := n.waitOut(m, m.lap()); err != nil {
 				return err
 			}
