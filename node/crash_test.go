@@ -15,7 +15,7 @@ import (
 
 // How many whole imports over a disk that loses power are tried. Neither the writer nor the checkpoint beside it waits
 // for the other, so that a seed draws the same plan each time, but not the same interleaving.
-var crashSeeds = flag.Uint64("crashseeds", 20, "imports over the crash disk")
+var crashSeeds = flag.Uint64("crashseeds", 50, "imports over the crash disk")
 
 // TestCrashAnywhere stops imports at a random operation of the disk, or fails a sync or an allocation there, and then
 // cuts the power, kills the process, or goes on where it can. What opens must answer like a replay to its tip, hold all

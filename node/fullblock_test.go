@@ -59,7 +59,9 @@ var fullBlockNamed = map[string]string{
 // TestFullBlocks imports the block tester's blocks one by one, in its order: what it accepts moves the tip or stays
 // aside as it says, what it refuses changes nothing and has Core's reason, its tips are the tips, and what it says of
 // outputs after a block is disconnected holds in the view below that block.
-func TestFullBlocks(t *testing.T) {
+func TestFullBlocks(t *testing.T) { modesThreads(t, fullBlocks) }
+
+func fullBlocks(t *testing.T, mode ImportOptions) {
 	p := *chain.Regtest()
 	p.Segwit, p.CSV = 1<<31, 1<<31 // the tester's rules are those before segwit
 	d := store.NewMemDisk()
@@ -81,7 +83,8 @@ func TestFullBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := streamOptions(file(&p, raw))
+			o, s := mode, streamOptions(file(&p, raw))
+			o.Paths, o.Stdin = s.Paths, s.Stdin
 			o.Now = func() time.Time { return time.Unix(1_796_047_000, 0) } // when the blocks were made
 			rep = r.run(t, o)
 		}

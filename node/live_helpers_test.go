@@ -47,6 +47,12 @@ func (l *liveRig) stop(t fataler) *ImportReport {
 	return l.report
 }
 
+// end ends the node, however the test does.
+func (l *liveRig) end() {
+	l.cancel()
+	<-l.done
+}
+
 // settle waits until all that was put before is dealt with, and reads the events.
 func (l *liveRig) settle(t fataler) {
 	t.Helper()
@@ -122,8 +128,8 @@ func (l *liveRig) heldBytes(t fataler) (bytes int64, bodies int) {
 	return bytes, bodies
 }
 
-// scatter has several goroutines put blocks, each its share in the order given; a block whose parent is not known yet is put
-// back for later.
+// scatter has several goroutines put blocks, each its share in the order given; a block whose parent is not known yet
+// is put back for later.
 func (l *liveRig) scatter(t *testing.T, rng *rand.Rand, hands int, blocks [][]byte) {
 	t.Helper()
 	shares := make([][][]byte, hands)

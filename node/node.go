@@ -120,9 +120,11 @@ func (n *Node) run(m *writer) error {
 	defer timer.Stop()
 	for {
 		m.hear()
-		err := m.settleLive()
-		if err = n.waitOut(m, err); err != nil {
-			return err
+		if err := m.settleLive(); err != nil {
+			if err = n.waitOut(m, err); err != nil {
+				return err
+			}
+			continue
 		}
 		m.tellStatus()
 		if err := m.settled(); err != nil {
@@ -149,12 +151,14 @@ func (m *writer) settled() error {
 		return nil
 	}
 	m.watch.lap(m.stage)
-	err := m.tell(0)
+	if err := m.tell(0); err != nil {
+		return m.node.waitOut(m, err) // they go on waiting
+	}
 	for _, done := range m.waiting {
 		close(done)
 	}
 	m.waiting = m.waiting[:0]
-	return m.node.waitOut(m, err)
+	return nil
 }
 
 // Settle waits until all that was left for the writer before is done, the chain is where it has to be, and readers see it.

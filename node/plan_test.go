@@ -42,8 +42,8 @@ func newPlan(rng *rand.Rand) *plan {
 	return p
 }
 
-// planCoins draws where coins come from: the tables, a set from the beginning or from some moment on, and until memory is
-// short; and when images of it are made.
+// planCoins draws where coins come from: the tables, a set from the beginning or from some moment on, and until memory
+// is short; and when images of it are made.
 func (p *plan) planCoins(rng *rand.Rand) {
 	o := &p.o
 	o.heap, o.reserve = true, pick(rng, 32<<10, 32<<10, 32<<10, 1<<10)
@@ -52,7 +52,8 @@ func (p *plan) planCoins(rng *rand.Rand) {
 	if late := rng.IntN(30); rng.IntN(2) == 0 {
 		o.times.loaded = func() bool { late--; return late < 0 }
 	}
-	p.coins = fmt.Sprintf("tables alone %v, a set of %d from call %v, %+v", o.TablesAlone, o.reserve, o.times.loaded != nil, o.times)
+	p.coins = fmt.Sprintf("tables alone %v, a set of %d, late %v, images after %d", o.TablesAlone, o.reserve,
+		o.times.loaded != nil, o.times.images)
 }
 
 // arrange puts blocks, of which parents stand before their children, into the plan's order.
@@ -134,7 +135,8 @@ func stageOf(t fataler, rep *ImportReport, name string) Stage {
 	return Stage{}
 }
 
-// seeds is how many of n runs are made: fewer in short runs, as under the race detector, which makes each ten times slower.
+// seeds is how many of n runs are made: fewer in short runs, as under the race detector, which makes each ten times
+// slower.
 func seeds(n uint64) uint64 {
 	if testing.Short() {
 		return max(2, n/8)
