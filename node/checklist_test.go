@@ -226,8 +226,7 @@ func (f *flaw) rig() *flawRig {
 		p.BIP34 = 1 << 31
 	}
 	tr, below := newTrunk(6)
-	var prepared *chaintest.Tx // coins whose scripts are of a kind of their own
-	prepared = pay(1, 1, tr.ripe[0])
+	prepared := pay(1, 1, tr.ripe[0]) // coins whose scripts are of a kind of their own
 	for range 3 {
 		prepared.Outs = append(prepared.Outs, chaintest.Output{Value: 100, Script: p2sh(manySigOps)})
 	}

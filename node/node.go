@@ -74,9 +74,17 @@ const (
 	mostEvents = 1 << 14
 	// fullPatience is how long a node waits after a full disk before it tries again.
 	fullPatience = 5 * time.Second
-	// liveIdle is how often a node with nothing to do looks at the clock.
-	liveIdle = 100 * time.Millisecond
+	// liveIdle is how often a node with nothing to do looks at the clock, and idlePublish how long it has to have had
+	// nothing to do for readers to see the tip at once.
+	liveIdle    = 100 * time.Millisecond
+	idlePublish = 2 * time.Millisecond
 )
+
+// idleLap is lap when there is nothing else to do: readers see the tip.
+func (m *writer) idleLap() error {
+	m.limitHeap()
+	return m.tell(0)
+}
 
 // Run moves the chain until ctx ends or the store fails, and makes everything durable then. It is called once. Errors are
 // those of Import; a full disk is waited out.
@@ -130,7 +138,11 @@ func (n *Node) run(m *writer) error {
 		if err := m.settled(); err != nil {
 			return err
 		}
-		timer.Reset(liveIdle)
+		pause := liveIdle
+		if tip, _ := m.t.Tip(); tip != m.visible {
+			pause = idlePublish
+		}
+		timer.Reset(pause)
 		select {
 		case <-m.ctx.Done():
 			return errStopped
@@ -138,7 +150,7 @@ func (n *Node) run(m *writer) error {
 			m.watch.lap(stageWait)
 		case <-timer.C:
 			m.watch.lap(stageWait)
-			if err := n.waitOut(m, m.lap()); err != nil {
+			if err := n.waitOut(m, m.idleLap()); err != nil {
 				return err
 			}
 		}

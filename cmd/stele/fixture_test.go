@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"stele/chain"
+	"stele/internal/btcdpeer"
 	"stele/internal/mainnet"
 	"stele/internal/realdata"
 )
@@ -24,7 +25,15 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	realdata.Main(m)
+	realdata.Main(cleaned{m})
+}
+
+// cleaned are tests after which the other implementation's program is removed.
+type cleaned struct{ *testing.M }
+
+func (c cleaned) Run() int {
+	defer btcdpeer.Clean()
+	return c.M.Run()
 }
 
 // Txids of the embedded chain: the first payment, the coinbase of block 9 that it spends, the coinbase of genesis.

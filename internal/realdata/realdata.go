@@ -132,7 +132,7 @@ func Skipped() (count int, names []string) {
 
 // Main runs a package's tests and reports on standard error how many were
 // skipped for want of data: func TestMain(m *testing.M) { realdata.Main(m) }
-func Main(m *testing.M) {
+func Main(m interface{ Run() int }) {
 	code := m.Run()
 	if count, names := Skipped(); count > 0 {
 		fmt.Fprintf(os.Stderr, "realdata: %d skipped; absent: %s\n", count, strings.Join(names, ", "))

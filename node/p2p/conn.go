@@ -23,7 +23,14 @@ type meter struct {
 	in, out atomic.Int64 // bytes
 	lastIn  atomic.Int64 // nanoseconds after since, by a clock that nobody sets; zero: nothing yet
 	lastOut atomic.Int64
+
+	// Of the one who writes: small writes are gathered in held until there is nothing more to write, then flushed.
+	gathers bool
+	held    []byte
 }
+
+// gatherMost is how much is gathered before it is written, and half of it what is not worth gathering.
+const gatherMost = 32 << 10
 
 func (c *meter) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
@@ -35,6 +42,30 @@ func (c *meter) Read(b []byte) (int, error) {
 }
 
 func (c *meter) Write(b []byte) (int, error) {
+	if c.gathers && len(b) < gatherMost/2 {
+		c.held = append(c.held, b...)
+		if len(c.held) < gatherMost {
+			return len(b), nil
+		}
+		return len(b), c.flush()
+	}
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return c.send(b)
+}
+
+// flush writes what was gathered.
+func (c *meter) flush() error {
+	if len(c.held) == 0 {
+		return nil
+	}
+	_, err := c.send(c.held)
+	c.held = c.held[:0]
+	return err
+}
+
+func (c *meter) send(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {
 		if err := c.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {

@@ -37,7 +37,7 @@
 //	                     once 256 KiB have come; commands that mean nothing to us take none
 //	before verack        64 messages, one minute
 //	queue of a peer      1 MiB stops its reader, 8 MiB ends it; 50,000 blocks asked for (33 bytes each), one in memory
-//	writing              64 KiB within 30 s
+//	writing              64 KiB within 30 s; what is small is gathered up to 32 KiB
 //	addresses            0.1 a second of a peer, 1000 at once after getaddr
 //	headers              2000 a message; of chains without enough work nothing is kept (package presync: 2.8 MB a peer,
 //	                     8 inbound peers)

@@ -294,11 +294,15 @@ func (p *peer) take() (out outgoing, block request, some bool) {
 func (p *peer) writeLoop() error {
 	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()
+	p.conn.gathers = true // nobody else writes from here on
 	for {
 		out, block, some := p.take()
 		var err error
 		switch {
 		case !some:
+			if err = p.conn.flush(); err != nil {
+				return err
+			}
 			select {
 			case <-p.wake:
 			case <-ticker.C:
