@@ -45,7 +45,7 @@ func BenchmarkSyncMainnet(b *testing.B) {
 	if _, err := Import(b.Context(), source, ImportOptions{Paths: []string{path}, StopHeight: -1}); err != nil {
 		b.Fatal(err)
 	}
-	from := benchNode(b, source, p2p.Config{Listen: []string{"127.0.0.1:0"}, MaxInbound: 8}, nil)
+	from := joined(b, source, p2p.Config{Listen: []string{"127.0.0.1:0"}, MaxInbound: 8}, nil)
 	synced, imported := math.Inf(1), math.Inf(1)
 	for b.Loop() {
 		one, closeOne := benchRig(b, p)
@@ -57,7 +57,7 @@ func BenchmarkSyncMainnet(b *testing.B) {
 		closeOne()
 		two, closeTwo := benchRig(b, p)
 		began = time.Now()
-		us := benchNode(b, two, p2p.Config{Connect: []string{from.m.Addrs()[0].String()}}, nil)
+		us := joined(b, two, p2p.Config{Connect: []string{from.m.Addrs()[0].String()}}, nil)
 		us.reach(b, from.n.Status().Confirmed.Height)
 		us.close(b)
 		synced = min(synced, time.Since(began).Seconds())
@@ -69,20 +69,20 @@ func BenchmarkSyncMainnet(b *testing.B) {
 	from.close(b)
 }
 
-// benchPeer is a node with connections.
-type benchPeer struct {
+// joinedNode is a node with connections.
+type joinedNode struct {
 	n     *Node
 	m     *p2p.Manager
 	stop  context.CancelFunc
 	ended chan error
 }
 
-func benchNode(b testing.TB, t *tables.Tables, c p2p.Config, change func(o *Options)) *benchPeer {
+func joined(b testing.TB, t *tables.Tables, c p2p.Config, change func(o *Options)) *joinedNode {
 	o := Options{MinimumChainWork: chain.Work{1}}
 	if change != nil {
 		change(&o)
 	}
-	x := &benchPeer{n: New(t, o), ended: make(chan error, 1)}
+	x := &joinedNode{n: New(t, o), ended: make(chan error, 1)}
 	c.Chain, c.MinimumWork, c.NoSeeds = x.n, chain.Work{1}, true
 	ctx, stop := context.WithCancel(context.Background())
 	x.stop = stop
@@ -101,7 +101,7 @@ func benchNode(b testing.TB, t *tables.Tables, c p2p.Config, change func(o *Opti
 }
 
 // reach waits until the confirmed chain has a height.
-func (x *benchPeer) reach(b testing.TB, height uint32) {
+func (x *joinedNode) reach(b testing.TB, height uint32) {
 	for deadline := time.Now().Add(time.Minute); x.n.Status().Confirmed.Height < height; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			b.Fatalf("stuck: %+v, %+v", x.n.Status(), x.m.Downloads())
@@ -109,7 +109,7 @@ func (x *benchPeer) reach(b testing.TB, height uint32) {
 	}
 }
 
-func (x *benchPeer) close(b testing.TB) {
+func (x *joinedNode) close(b testing.TB) {
 	if err := x.m.Close(); err != nil {
 		b.Error(err)
 	}

@@ -58,8 +58,8 @@ func (s *syncer) headersTick(now time.Time) {
 	s.startHeaders(now)
 }
 
-// overdue parts with a peer of ours that does not answer getheaders; another leads. It tells whether the peer was ever
-// asked.
+// overdue parts with a peer of ours that does not answer getheaders; another leads. Before that, a leader that says nothing
+// for a while has another one beside it, so that nobody holds a sync up. It tells whether the peer was ever asked.
 func (s *syncer) overdue(sp *syncPeer, now time.Time) (started bool) {
 	s.mu.Lock()
 	late := !sp.asked.IsZero() && now.Sub(sp.asked) > headersTime
@@ -67,6 +67,9 @@ func (s *syncer) overdue(sp *syncPeer, now time.Time) (started bool) {
 		sp.asked = time.Time{}
 	}
 	leads, started := s.leader == sp, sp.started
+	if leads && !late && !sp.asked.IsZero() && now.Sub(sp.asked) > leaderSilent && s.candidate() != nil {
+		s.leader = nil // what it says later counts all the same
+	}
 	s.mu.Unlock()
 	if late && (leads || sp.p.kind == Full || sp.p.kind == BlockOnly) {
 		s.lead(sp, "no answer to getheaders")

@@ -15,6 +15,7 @@ import (
 const (
 	syncTick       = 500 * time.Millisecond
 	headersTime    = 2 * time.Minute        // for an answer to getheaders (Core: HEADERS_RESPONSE_TIME)
+	leaderSilent   = 3 * time.Second        // for the first answer of a leader, before another one is asked as well
 	leaderTime     = 15 * time.Minute       // for all headers of a leader ...
 	leaderHeader   = time.Millisecond       // ... and this for each that is expected (Core)
 	recentHeader   = 24 * time.Hour         // a best header of this age: all peers are asked, not the leader alone
