@@ -86,14 +86,7 @@ func (n *Node) ask(ctx context.Context, do func()) error {
 	if !n.inbox.leave(func() { do(); close(done) }, nil) {
 		return ErrStopped
 	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-n.stopped:
-		return ErrStopped
-	}
+	return n.await(ctx, done)
 }
 
 // askQuiet is ask for what wants nothing in flight. An error of do ends the node, as one of the store would.
@@ -102,6 +95,11 @@ func (n *Node) askQuiet(ctx context.Context, do func() error) error {
 	if !n.inbox.leave(nil, func() error { defer close(done); return do() }) {
 		return ErrStopped
 	}
+	return n.await(ctx, done)
+}
+
+// await waits for what was left for the writer.
+func (n *Node) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil

@@ -179,14 +179,7 @@ func (n *Node) Settle(ctx context.Context) error {
 	if !n.inbox.leave(func() { n.w.waiting = append(n.w.waiting, done) }, nil) {
 		return ErrStopped
 	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-n.stopped:
-		return ErrStopped
-	}
+	return n.await(ctx, done)
 }
 
 // settleLive brings the chain to the best branch of what is here. What is ahead of its turn stays in memory while there is
