@@ -12,8 +12,8 @@ import (
 	"stele/utxo"
 )
 
-// confirmWindow is how many blocks are taken at a time.
-const confirmWindow = 16
+// confirmWindow is how many blocks are taken at a time: as many as a node takes at once where it has enough on their way.
+const confirmWindow = 32
 
 // confirming is a store that blocks are confirmed into, with a set or without.
 type confirming struct {

@@ -77,8 +77,9 @@ const mostDeltas = 1600 << 20
 
 // A handoff between goroutines costs a few microseconds, as much as preparing one early block; 64 of them, or 256 KiB,
 // are some 200. Six to a thread keep all of them busy: some are prepared, in some scripts run, and some wait for their turn;
-// 24 of 4 MB, the largest, are the bound. A batch is a dozen large blocks or more, so that every core gets some.
-var mostLimits = limits{chunkBlocks: 64, chunkBytes: 256 << 10, chunks: 24, batchBlocks: 4096, batchBytes: 32 << 20}
+// 64 of 4 MB, the largest, are the bound: two windows of confirm, which cost the less for a block the larger they are. A
+// batch is a dozen large blocks or more, so that every core gets some.
+var mostLimits = limits{chunkBlocks: 64, chunkBytes: 256 << 10, chunks: 64, batchBlocks: 4096, batchBytes: 32 << 20}
 
 // fill completes limits for a number of threads and a budget.
 func (l limits) fill(threads int, memory int64) limits {

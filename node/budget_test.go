@@ -33,12 +33,12 @@ func TestLimits(t *testing.T) {
 			if l.chunks > 2 && l.deltas+ahead > memory*3/4 {
 				t.Errorf("%d bytes, %d threads: deltas %d and %d ahead", memory, threads, l.deltas, ahead)
 			}
-			if l.deltas < memory/2 || l.chunks < 2 || l.chunks > 24 || l.batchBytes < 1<<20 || l.batchBytes > 32<<20 {
+			if l.deltas < memory/2 || l.chunks < 2 || l.chunks > 64 || l.batchBytes < 1<<20 || l.batchBytes > 32<<20 {
 				t.Errorf("%d bytes, %d threads: %+v", memory, threads, l)
 			}
 		}
 	}
-	if l := (limits{}).fill(8, 64<<30); l.chunks != 24 || l.batchBytes != 32<<20 {
+	if l := (limits{}).fill(16, 64<<30); l.chunks != 64 || l.batchBytes != 32<<20 {
 		t.Errorf("with plenty of memory: %+v", l)
 	}
 }

@@ -104,7 +104,7 @@ func (w *window) taker() {
 }
 
 // takenAtOnce bounds what is taken at once, so that the scripts of the first block do not wait long for the last.
-const takenAtOnce = 16
+const takenAtOnce = 32
 
 // close ends the goroutines. No run may be under way.
 func (w *window) close() {
