@@ -88,8 +88,8 @@ func (m *writer) stopCoins() {
 		r.set.Close()
 		m.roll = nil
 	}
-	if m.coins != nil {
-		m.use(nil)
+	if m.coins != nil { // nothing is confirmed any more, so confirm need not be told
+		m.tellUsing(nil)
 		m.coins.Close()
 		m.coins = nil
 	}
@@ -181,6 +181,7 @@ func (m *writer) advance(set *utxo.Set, err error) error {
 		m.roll = r
 		go func() {
 			defer close(r.done)
+			defer cancel()
 			r.err = store.Guard(func() error { return confirm.Roll(ctx, view, set, from, nil) })
 		}()
 		return nil
@@ -197,6 +198,10 @@ func (m *writer) advance(set *utxo.Set, err error) error {
 // use has confirm take coins from a set, or from the tables alone.
 func (m *writer) use(set *utxo.Set) {
 	m.confirm.Use(set)
+	m.tellUsing(set)
+}
+
+func (m *writer) tellUsing(set *utxo.Set) {
 	if m.o.Using != nil {
 		m.o.Using(set)
 	}
@@ -214,7 +219,7 @@ func (m *writer) without(set *utxo.Set, err error) error {
 	case errors.Is(err, context.Canceled):
 		return errStopped
 	case errors.As(err, &large), errors.As(err, &full):
-		m.remark(fmt.Sprintf("going on from the tables alone: %v", err))
+		m.remarkAlone(err)
 		return nil
 	}
 	return err
@@ -223,7 +228,7 @@ func (m *writer) without(set *utxo.Set, err error) error {
 // dropCoins goes on without the set that was in use. What it may have had in flight is dropped with it.
 func (m *writer) dropCoins(why error) error {
 	if why != nil {
-		m.remark(fmt.Sprintf("going on from the tables alone: %v", why))
+		m.remarkAlone(why)
 	}
 	m.use(nil)
 	m.coins.Close()
@@ -244,7 +249,7 @@ func (m *writer) image() error {
 
 // unkept passes over what keeps an image from being written but does not matter to the store.
 func (m *writer) unkept(err error) error {
-	full, other := noRoom(err)
+	full, other := store.NoRoom(err)
 	if full != nil {
 		m.remark(fmt.Sprintf("no image of the unspent outputs: %v", full))
 	}
@@ -269,18 +274,13 @@ func (m *writer) imageProgress(done, total uint64) {
 	}
 }
 
+func (m *writer) remarkAlone(why error) {
+	m.remark(fmt.Sprintf("going on from the tables alone: %v", why))
+}
+
 // remark tells what happened to something that an import goes on without.
 func (m *writer) remark(text string) {
 	if m.o.Remark != nil {
 		m.o.Remark(text)
 	}
-}
-
-// noRoom tells a full disk from every other error.
-func noRoom(err error) (full, other error) {
-	var f *store.DiskFull
-	if errors.As(err, &f) {
-		return err, nil
-	}
-	return nil, err
 }

@@ -162,14 +162,11 @@ func (r *route) turn(s *slot) error {
 
 // notTaken is the turn of the first block that confirm did not take.
 func (r *route) notTaken(s *slot) error {
-	var full *utxo.FullError
 	switch {
 	case s.fault != nil:
 		return s.fault
-	case errors.As(s.refused, &full):
-		return errFull
 	case s.refused != nil:
-		return s.refused
+		return fullSet(s.refused)
 	case s.verdict.OK():
 		r.failed = s
 		return errJudge
@@ -203,11 +200,16 @@ func (r *route) back(chunks []*chunk) (failed error) {
 			failed = r.m.confirm.Drop(&s.work)
 		}
 	})
+	return fullSet(failed)
+}
+
+// fullSet is errFull for want of memory for the set of unspent outputs, and every other error as it is.
+func fullSet(err error) error {
 	var full *utxo.FullError
-	if errors.As(failed, &full) {
+	if errors.As(err, &full) {
 		return errFull
 	}
-	return failed
+	return err
 }
 
 // each calls f for every block that was taken and had no turn, newest first.

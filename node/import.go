@@ -60,23 +60,35 @@ type writer struct {
 // tables.Stop); and before anything was done: *blockfile.ForeignNetwork, blockfile.ErrNoBlocks, fs.ErrNotExist and the
 // like of a path. No error says anything about a block.
 func Import(ctx context.Context, t *tables.Tables, o ImportOptions) (*ImportReport, error) {
+	m := newWriter(ctx, t, o)
+	return m.work(func() error {
+		set, err := blockfile.Open(o.Paths, m.fileOptions())
+		if err != nil {
+			return err
+		}
+		m.set = set
+		return errors.Join(store.Guard(m.run), set.Close())
+	})
+}
+
+func newWriter(ctx context.Context, t *tables.Tables, o ImportOptions) *writer {
 	m := &writer{t: t, o: o, ctx: ctx, home: none, assumed: none, stage: stageConfirm}
 	m.defaults()
 	m.report = ImportReport{Network: t.Params().Name, Rejected: []Rejected{}}
 	m.start = time.Now()
 	m.watch.mark, m.published, m.saved = m.start, m.start, m.start
+	return m
+}
+
+// work does what a writer is for, and ends it, by finish or where it panics by abandon.
+func (m *writer) work(do func() error) (*ImportReport, error) {
 	ended := false
 	defer func() {
 		if !ended {
 			m.abandon()
 		}
 	}()
-	set, err := blockfile.Open(o.Paths, m.fileOptions())
-	if err == nil {
-		m.set = set
-		err = errors.Join(store.Guard(m.run), set.Close())
-	}
-	r, err := m.finish(err)
+	r, err := m.finish(do())
 	ended = true
 	return r, err
 }

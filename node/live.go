@@ -29,9 +29,6 @@ type held struct {
 
 // hear does what others left in the inbox, between two steps of the window.
 func (m *writer) hear() {
-	if m.node == nil {
-		return
-	}
 	asks := m.node.inbox.take(m.spare)
 	for i, ask := range asks {
 		ask()
@@ -179,16 +176,13 @@ const mostAnnounced = 16
 // tellStatus makes the four tips known.
 func (m *writer) tellStatus() {
 	n := m.node
-	confirmed, validated := m.visible, none
-	validated, _ = m.t.Tip()
+	validated, _ := m.t.Tip()
 	s := p2p.Status{
-		Headers: m.point(m.tree.heaviest), Validated: m.point(validated), Confirmed: m.point(confirmed),
-		Time: m.t.Header(confirmed).Time(),
+		Headers: m.point(m.tree.heaviest), Downloaded: m.downloaded(validated), Validated: m.point(validated),
+		Confirmed: m.point(m.visible), Time: m.t.Header(m.visible).Time(),
 	}
-	s.Downloaded = m.downloaded(validated)
-	if n.caughtUp = n.caughtUp || m.caughtUp(&s); !n.caughtUp {
-		s.Initial = true
-	}
+	n.caughtUp = n.caughtUp || m.caughtUp(&s)
+	s.Initial = !n.caughtUp
 	n.status.Store(&s)
 	for ; m.toldOf < len(m.report.Rejected); m.toldOf++ {
 		if n.o.Refused != nil {
@@ -215,7 +209,8 @@ func (m *writer) caughtUp(s *p2p.Status) bool {
 	return s.Confirmed.Work.Cmp(m.headers.min) >= 0 && int64(s.Time) >= m.o.Now().Unix()-currentAge
 }
 
-func (m *writer) point(l tables.HeaderLink) p2p.Point {
-	row := m.t.Header(l)
+func (m *writer) point(l tables.HeaderLink) p2p.Point { return pointOf(m.t.Header(l)) }
+
+func pointOf(row tables.Header) p2p.Point {
 	return p2p.Point{Height: row.Height(), Hash: row.Hash(), Work: row.Work()}
 }

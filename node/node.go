@@ -63,7 +63,7 @@ func New(t *tables.Tables, o Options) *Node {
 	n.began = t.View().Cut()
 	l, _ := t.View().Tip()
 	row := t.View().Header(l)
-	tip := p2p.Point{Height: row.Height(), Hash: row.Hash(), Work: row.Work()}
+	tip := pointOf(row)
 	n.status.Store(&p2p.Status{
 		Headers: tip, Downloaded: tip, Validated: tip, Confirmed: tip, Time: row.Time(), Initial: true,
 	})
@@ -91,23 +91,12 @@ func (m *writer) idleLap() error {
 func (n *Node) Run(ctx context.Context) (*ImportReport, error) {
 	defer close(n.stopped)
 	defer n.inbox.close()
-	m := &writer{t: n.t, o: n.o.ImportOptions, ctx: ctx, home: none, assumed: none, stage: stageConfirm}
+	m := newWriter(ctx, n.t, n.o.ImportOptions)
 	m.o.StopHeight = -1
-	m.defaults()
 	m.node, m.held, n.w = n, map[uint32]held{}, m
-	m.report = ImportReport{Network: n.t.Params().Name, Rejected: []Rejected{}}
-	m.start = time.Now()
-	m.watch.mark, m.published, m.saved = m.start, m.start, m.start
-	ended := false
-	defer func() {
-		if !ended {
-			m.abandon()
-		}
-	}()
-	err := store.Guard(func() error { return n.run(m) })
-	r, err := m.finish(err)
-	ended = true
-	return r, err
+	return m.work(func() error {
+		return store.Guard(func() error { return n.run(m) })
+	})
 }
 
 func (n *Node) run(m *writer) error {
@@ -121,8 +110,7 @@ func (n *Node) run(m *writer) error {
 		least = n.t.Params().MinimumChainWork
 	}
 	m.headers = newHeaderPool(m.tree, least, n.o.HeadersHeld, nil)
-	m.window.poll = func() <-chan struct{} { return n.inbox.wake }
-	m.window.hear = m.hear
+	m.window.poll, m.window.hear = n.inbox.wake, m.hear
 	m.tellStatus()
 	timer := time.NewTimer(liveIdle)
 	defer timer.Stop()
@@ -203,7 +191,7 @@ func (m *writer) settleLive() error {
 
 // waitOut passes over a full disk, after a while in which readers are served on. Nothing was lost of what was here.
 func (n *Node) waitOut(m *writer, err error) error {
-	full, other := noRoom(err)
+	full, other := store.NoRoom(err)
 	if full == nil || other != nil {
 		return err
 	}

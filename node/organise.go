@@ -6,7 +6,6 @@ import (
 	"stele/chain"
 	"stele/node/blockfile"
 	"stele/tables"
-	"stele/utxo"
 	"stele/validate"
 )
 
@@ -214,13 +213,8 @@ func (m *writer) popTo(base tables.HeaderLink) error {
 		if m.stopped() {
 			return errStopped
 		}
-		err := m.confirm.Pop()
-		var full *utxo.FullError
-		if errors.As(err, &full) {
-			return errFull
-		}
-		if err != nil {
-			return err
+		if err := m.confirm.Pop(); err != nil {
+			return fullSet(err)
 		}
 		m.report.Popped++
 		if err := m.lap(); err != nil {
@@ -235,10 +229,11 @@ func (m *writer) moreWork(a, b tables.HeaderLink) bool {
 
 // jobOf describes the block of a header, from its oldest body.
 func (m *writer) jobOf(l tables.HeaderLink, j *job) {
-	*j = job{l: l, hash: m.t.Header(l).Hash(), mtp: m.t.Header(l).MTP()}
+	row := m.t.Header(l)
+	*j = job{l: l, hash: row.Hash(), mtp: row.MTP()}
 	j.context, j.placed, j.listed = m.context(l, &j.hash), true, m.coins != nil
-	if row, ok := m.t.Live().Block(l); ok {
-		j.archived, j.first, j.view = true, row.FirstOut, m.route.view
+	if b, ok := m.t.Live().Block(l); ok {
+		j.archived, j.first, j.view = true, b.FirstOut, m.route.view
 		return
 	}
 	j.assumed = m.assumes(l)

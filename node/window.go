@@ -38,21 +38,20 @@ type window struct {
 	taken  int      // so many of them are the writer's again
 	held   slot     // its job was taken from the source, but did not fit into the last chunk
 	holds  bool
-	self   preparer               // the writer's own
-	waited func(forScripts bool)  // called when a wait ended
-	lap    func() error           // called after every chunk
-	idle   func() error           // called now and then while nothing comes back
-	poll   func() <-chan struct{} // what it returns yields when an errand that had no more jobs may have some; nil: never
-	hear   func()                 // called when that has yielded
-	timer  *time.Timer            // of idle
+	waited func(forScripts bool) // called when a wait ended
+	lap    func() error          // called after every chunk
+	idle   func() error          // called now and then while nothing comes back
+	poll   <-chan struct{}       // yields when an errand that had no more jobs may have some; nil: never
+	hear   func()                // called when it has
+	timer  *time.Timer           // of idle
 	busy   atomic.Int64
 	wg     sync.WaitGroup
 }
 
-// newWindow starts as many workers as threads, and the taker. self makes a preparer for each worker and for the writer.
+// newWindow starts as many workers as threads, and the taker. self makes a preparer for each worker.
 func newWindow(threads int, l limits, self func() preparer) *window {
 	w := &window{
-		limits: l, jobs: make(chan *chunk, l.chunks), order: make(chan *chunk, l.chunks), self: self(),
+		limits: l, jobs: make(chan *chunk, l.chunks), order: make(chan *chunk, l.chunks),
 		timer: time.NewTimer(time.Hour),
 	}
 	w.timer.Stop()
@@ -199,7 +198,7 @@ func (w *window) loop(e errand, beside bool) error {
 		if len(w.ahead) == 0 {
 			return nil
 		}
-		again, err := w.step(e, beside)
+		again, err := w.step()
 		if err != nil {
 			return err
 		}
@@ -209,45 +208,43 @@ func (w *window) loop(e errand, beside bool) error {
 
 // step does what comes first: has a chunk taken that is prepared, gives a block its turn, or waits for either. more tells
 // that the errand is to be asked for jobs again.
-func (w *window) step(e errand, beside bool) (more bool, err error) {
-	if w.poll != nil {
-		select {
-		case <-w.poll():
-			w.hear()
-			return true, nil
-		default:
-		}
+func (w *window) step() (more bool, err error) {
+	select {
+	case <-w.poll:
+		w.hear()
+		return true, nil
+	default:
 	}
 	if w.taken < len(w.ahead) {
 		select {
 		case <-w.ahead[w.taken].ready:
-			w.receive(beside)
+			w.receive()
 			return false, nil
 		default:
 		}
 	}
 	if w.taken == 0 {
-		return w.wait(nil, beside)
+		return w.wait(nil)
 	}
 	c := w.ahead[0]
 	if c.fault != nil {
 		return false, c.fault
 	}
 	s := &c.slots[c.at]
-	if done := e.done(s); done != nil {
+	if done := c.e.done(s); done != nil {
 		select {
 		case <-done:
 		default:
-			return w.wait(done, beside)
+			return w.wait(done)
 		}
 	}
-	return false, w.give(e, c, s)
+	return false, w.give()
 }
 
 // receive makes the oldest chunk that was not taken the writer's, which has it taken if nobody else did, with those that
 // are ready behind it.
-func (w *window) receive(beside bool) {
-	n := w.taken + 1
+func (w *window) receive() {
+	beside, n := w.ahead[w.taken].beside, w.taken+1
 	for more := !beside; more && n < len(w.ahead) && n-w.taken < takenAtOnce; {
 		select {
 		case <-w.ahead[n].ready:
@@ -262,9 +259,10 @@ func (w *window) receive(beside bool) {
 	w.taken = n
 }
 
-// give gives a block its turn.
-func (w *window) give(e errand, c *chunk, s *slot) error {
-	if err := e.turn(s); err != nil {
+// give gives the next block its turn.
+func (w *window) give() error {
+	c := w.ahead[0]
+	if err := c.e.turn(&c.slots[c.at]); err != nil {
 		return err
 	}
 	if c.at++; c.at < c.n {
@@ -278,13 +276,10 @@ func (w *window) give(e errand, c *chunk, s *slot) error {
 
 // wait waits for a chunk, for the block whose turn is next (done; nil: there is none), or for jobs. It gives that block
 // its turn.
-func (w *window) wait(done <-chan struct{}, beside bool) (more bool, err error) {
-	var ready, jobs <-chan struct{}
+func (w *window) wait(done <-chan struct{}) (more bool, err error) {
+	var ready <-chan struct{}
 	if w.taken < len(w.ahead) {
 		ready = w.ahead[w.taken].ready
-	}
-	if w.poll != nil {
-		jobs = w.poll()
 	}
 	defer w.timer.Stop()
 	for {
@@ -292,13 +287,12 @@ func (w *window) wait(done <-chan struct{}, beside bool) (more bool, err error) 
 		select {
 		case <-done:
 			w.waited(true)
-			c := w.ahead[0]
-			return false, w.give(c.e, c, &c.slots[c.at])
+			return false, w.give()
 		case <-ready:
 			w.waited(done != nil)
-			w.receive(beside)
+			w.receive()
 			return false, nil
-		case <-jobs:
+		case <-w.poll:
 			w.waited(done != nil)
 			w.hear()
 			return true, nil

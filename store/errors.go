@@ -30,6 +30,15 @@ func (e *DiskFull) Error() string {
 
 func (e *DiskFull) Unwrap() error { return e.Err }
 
+// NoRoom tells a full disk, which is waited out, from every other error.
+func NoRoom(err error) (full, other error) {
+	var f *DiskFull
+	if errors.As(err, &f) {
+		return err, nil
+	}
+	return nil, err
+}
+
 // Fault is a failed operation of the disk, or a memory fault in a mapping. It is never a verdict on what was stored.
 type Fault struct {
 	Op   string // open, map, allocate, read, write, rewrite, sync, truncate, remove, list, lock or close

@@ -82,7 +82,7 @@ func (t *Tables) begin(merge bool) (*Checkpointing, error) {
 	}
 	c := &Checkpointing{t: t, merge: merge}
 	var err error
-	if c.full, err = noRoom(t.compactPending(t.manifest.Preamble().ID)); err != nil {
+	if c.full, err = store.NoRoom(t.compactPending(t.manifest.Preamble().ID)); err != nil {
 		return nil, t.fail(err)
 	}
 	for _, b := range append(t.bodies(), t.pending.body) {
@@ -226,20 +226,11 @@ func (c *Checkpointing) eachDisplaced(to uint64, yield func(o, by uint64)) error
 
 // note keeps a full disk, which does not stop a checkpoint, apart from every other error.
 func (c *Checkpointing) note(err error) error {
-	full, other := noRoom(err)
+	full, other := store.NoRoom(err)
 	if full != nil {
 		c.full = errors.Join(c.full, full)
 	}
 	return other
-}
-
-// noRoom tells a full disk, which is waited out, from every other error.
-func noRoom(err error) (full, other error) {
-	var f *store.DiskFull
-	if errors.As(err, &f) {
-		return err, nil
-	}
-	return nil, err
 }
 
 // syncBodies makes what Begin flushed durable. State cells were synced by their merge.

@@ -25,7 +25,7 @@ func (t *Tables) openLive() (payload []byte, err error) {
 	}
 	r, err := d.OpenLive()
 	if err != nil || r == nil {
-		_, other := noRoom(err) // without room for it there is no record, and nothing is lost by that
+		_, other := store.NoRoom(err) // without room for it there is no record, and nothing is lost by that
 		return nil, other
 	}
 	t.kept = r

@@ -166,7 +166,7 @@ func (t *Tables) refill(m *hashmap.Map, from uint64, to uint32) error {
 // catchUp takes note of a merge during recovery.
 func (t *Tables) catchUp(err error) error {
 	t.dirty = true
-	_, other := noRoom(err)
+	_, other := store.NoRoom(err)
 	return other
 }
 

@@ -80,14 +80,8 @@ func (a *app) briefly(t *tables.Tables, do func(ctx context.Context, t *tables.T
 	n := node.New(t, o)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- guarded(func() error {
-			_, err := n.Run(inner)
-			return err
-		})
-	}()
+	ended := runBeside(inner, n)
 	err := do(ctx, t, n)
 	cancel()
-	return errors.Join(<-ended, err)
+	return errors.Join((<-ended).err, err)
 }

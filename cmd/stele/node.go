@@ -84,21 +84,9 @@ func (a *app) runNode() error {
 
 // drive runs the node and the connections. The connections end first: they ask the node to the last.
 func (a *app) drive(ctx context.Context, n *node.Node, m *p2p.Manager) (*node.ImportReport, error) {
-	type outcome struct {
-		r   *node.ImportReport
-		err error
-	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	ended := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		o.err = guarded(func() (err error) {
-			o.r, err = n.Run(inner)
-			return err
-		})
-		ended <- o
-	}()
+	ended := runBeside(inner, n)
 	if err := m.Start(); err != nil {
 		cancel()
 		<-ended
@@ -113,13 +101,13 @@ func (a *app) drive(ctx context.Context, n *node.Node, m *p2p.Manager) (*node.Im
 	for {
 		select {
 		case <-ctx.Done():
-			show.close()
+			show.meter.close()
 			closing := m.Close()
 			cancel()
 			o := <-ended
 			return o.r, errors.Join(o.err, closing)
 		case o := <-ended: // the store failed, or a block at or below the assumed one is invalid
-			show.close()
+			show.meter.close()
 			if o.err == nil {
 				o.err = node.ErrStopped
 			}
@@ -128,6 +116,26 @@ func (a *app) drive(ctx context.Context, n *node.Node, m *p2p.Manager) (*node.Im
 			show.update()
 		}
 	}
+}
+
+// outcome is what came of a node that has ended.
+type outcome struct {
+	r   *node.ImportReport
+	err error
+}
+
+// runBeside runs a node on a goroutine of its own, which sends once when the node has ended.
+func runBeside(ctx context.Context, n *node.Node) <-chan outcome {
+	ended := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		o.err = guarded(func() (err error) {
+			o.r, err = n.Run(ctx)
+			return err
+		})
+		ended <- o
+	}()
+	return ended
 }
 
 func (a *app) nodeOptions(desk *desk) node.Options {
@@ -201,7 +209,7 @@ func (s *syncMeter) update() {
 		return
 	}
 	if st.Confirmed != s.told {
-		s.close()
+		s.meter.close()
 		s.told = st.Confirmed
 		s.a.log.Info().Uint32("height", st.Confirmed.Height).Stringer("block", st.Confirmed.Hash).
 			Uint32("headers", st.Headers.Height).Int("peers", s.peers()).Msg("tip")
@@ -228,5 +236,3 @@ func (s *syncMeter) estimate(st *p2p.Status, done node.Counts) uint64 {
 	}
 	return done.Txs + uint64(top-min(top, st.Confirmed.Height))*max(done.Lately, 1)
 }
-
-func (s *syncMeter) close() { s.meter.close() }

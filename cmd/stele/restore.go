@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stele/internal/durable"
 	"stele/store"
 	"stele/tables"
 )
@@ -151,13 +152,13 @@ func (a *app) copyFiles(from *store.Dir, folder string) error {
 			}
 		}
 	}
-	if err := syncFolder(folder); err != nil {
+	if err := durable.SyncFolder(folder); err != nil {
 		return err
 	}
 	if err := copyFile(from.Path(), folder, store.ManifestName, step); err != nil {
 		return err
 	}
-	return syncFolder(folder)
+	return durable.SyncFolder(folder)
 }
 
 // copyFile copies a file in pieces and syncs the copy.
@@ -200,7 +201,7 @@ func (a *app) settle(d *store.Dir, folder string) error {
 		}
 		return err
 	}
-	if err := syncFolder(filepath.Dir(final)); err != nil {
+	if err := durable.SyncFolder(filepath.Dir(final)); err != nil {
 		return fmt.Errorf("the store is restored, but its name may not be durable: %w", err)
 	}
 	_ = d.Close()
@@ -208,16 +209,4 @@ func (a *app) settle(d *store.Dir, folder string) error {
 		_ = d.Close()
 	}
 	return nil
-}
-
-// syncFolder makes the names in a folder durable. Windows has no such call, and keeps them in order by itself.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

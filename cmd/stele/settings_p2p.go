@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math"
 	"net"
@@ -92,25 +91,13 @@ func checkSeeds(c *config, value string) (err error) {
 	return err
 }
 
-// checkMinimumWork reads a big-endian number of up to 64 hex digits, as Core's -minimumchainwork.
-func checkMinimumWork(c *config, value string) error {
+// checkMinimumWork reads a number of up to 64 hex digits, as Core's -minimumchainwork.
+func checkMinimumWork(c *config, value string) (err error) {
 	if value == "" {
 		return nil
 	}
-	digits := strings.TrimPrefix(strings.ToLower(value), "0x")
-	if len(digits) == 0 || len(digits) > 64 {
+	if c.minimumWork, err = chain.ParseWork(strings.TrimPrefix(strings.ToLower(value), "0x")); err != nil {
 		return fmt.Errorf("%q is not a number of up to 64 hex digits", value)
 	}
-	b, err := hex.DecodeString(strings.Repeat("0", 64-len(digits)) + digits)
-	if err != nil {
-		return fmt.Errorf("%q is not a number of up to 64 hex digits", value)
-	}
-	var w chain.Work
-	for i := range w {
-		for k := range 8 {
-			w[i] |= uint64(b[31-8*i-k]) << (8 * k)
-		}
-	}
-	c.minimumWork = w
 	return nil
 }

@@ -18,6 +18,7 @@ type layer struct {
 var (
 	under = func(lists ...[]string) []string { return slices.Concat(lists...) }
 
+	durableFiles  = []string{"internal/durable"}
 	faults        = []string{"internal/fault"} // bugs to order, compiled away but under their tag
 	chainLayer    = []string{"chain"}
 	storeLayer    = []string{"store"}
@@ -56,14 +57,14 @@ var layers = map[string]layer{
 	"node/scripts":                      {imports: scriptLayer, pure: true},
 	"node/esplora":                      {imports: under(tablesLayer, []string{"utxo"}), pure: true},
 	"node/coinset":                      {imports: under(tablesLayer, []string{"utxo"})},
-	"node/p2p":                          {imports: under(validateLayer, peerLayer)},
-	"node/p2p/addrbook":                 {},
+	"node/p2p":                          {imports: under(validateLayer, peerLayer, durableFiles)},
+	"node/p2p/addrbook":                 {imports: durableFiles},
 	"node/p2p/download":                 {imports: chainLayer},
 	"node/p2p/presync":                  {imports: validateLayer, pure: true},
 	"node":                              {imports: edgeLayer},
 	"bench/chain":                       {imports: validateLayer},
 	"bench":                             {imports: under(nodeLayer, benchLayer)},
-	"cmd/stele":                         {imports: under(nodeLayer, []string{"bench", "internal/mainnet"})},
+	"cmd/stele":                         {imports: under(nodeLayer, durableFiles, []string{"bench", "internal/mainnet"})},
 
 	"chain/gen":               {},
 	"internal/offheap":        {},
@@ -74,6 +75,7 @@ var layers = map[string]layer{
 	"internal/fault":          {pure: true},
 	"internal/chaintest":      {imports: chainLayer, pure: true},
 	"internal/btcdpeer":       {},
+	"internal/durable":        {},
 	"internal/archivetest":    {imports: under(tablesLayer, nil), pure: true},
 	"internal/crashdisk":      {imports: under(storeLayer, faults)},
 	"internal/style":          {},

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"stele/internal/durable"
 	"stele/node/p2p/addrbook"
 )
 
@@ -180,26 +180,9 @@ func (l *banList) save() {
 	defer l.saving.Unlock()
 	text, err := json.MarshalIndent(l.list(), "", " ")
 	if err == nil {
-		err = replaceFile(l.path, append(text, '\n'))
+		err = durable.Replace(l.path, append(text, '\n'))
 	}
 	if err != nil {
 		l.warn(fmt.Sprintf("list of bans: %v", err))
 	}
-}
-
-// replaceFile writes text beside path, and puts it in its place once it is on the disk.
-func replaceFile(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

@@ -232,38 +232,36 @@ func (s *archive) oneInFlight(w *Work, x *local) (ok bool, err error) {
 	if x.by.archived {
 		return s.archivedInFlight(w, x.in, x.by.firstTx+tables.TxLink(x.position), x.vout)
 	}
-	b := x.by.Block
-	t := &b.Txs[x.position]
-	if x.vout >= t.Outs {
-		return false, nil
-	}
-	o := &b.Outs[t.FirstOut+x.vout]
-	script := b.Bytes(o.Script)
-	if chain.Unspendable(script) {
+	number, c, ok := x.by.output(x.position, x.vout)
+	if !ok {
 		return false, nil
 	}
 	at := len(w.scripts)
-	w.scripts = append(w.scripts, script...)
-	w.prevouts[x.in] = x.by.first + tables.OutputLink(t.FirstOut+x.vout)
-	w.Coins[x.in] = chain.Coin{
-		Value: o.Value, Script: w.scripts[at:len(w.scripts):len(w.scripts)],
-		Height: x.by.Place.Height, Coinbase: x.position == 0,
-	}
+	w.scripts = append(w.scripts, c.Script...)
+	c.Script = w.scripts[at:len(w.scripts):len(w.scripts)]
+	w.prevouts[x.in], w.Coins[x.in] = number, c
 	return true, nil
 }
 
 // archivedInFlight is oneInFlight for a transaction of a block whose rows are archived: no block of the tables' chain spends
 // its outputs, but they may be unspendable.
 func (s *archive) archivedInFlight(w *Work, in uint32, l tables.TxLink, vout uint32) (ok bool, err error) {
+	w.prevouts[in], w.Coins[in], w.scripts, ok, err = s.rowCoin(l, vout, w.scripts)
+	return ok, err
+}
+
+// rowCoin is output vout of an archived transaction, if it is unspent in the tables' chain. Its script is appended to dst.
+func (s *archive) rowCoin(l tables.TxLink, vout uint32, dst []byte) (
+	o tables.OutputLink, c chain.Coin, scripts []byte, ok bool, err error,
+) {
 	v := s.c.t.Live()
 	tx := v.Tx(l)
-	o := tx.FirstOut + tables.OutputLink(vout)
+	o = tx.FirstOut + tables.OutputLink(vout)
 	if vout >= tx.Outs || v.Spent(o) {
-		return false, nil
+		return o, c, dst, false, nil
 	}
-	w.prevouts[in] = o
-	w.Coins[in], w.scripts, err = v.Coin(l, vout, w.scripts)
-	return err == nil, err
+	c, scripts, err = v.Coin(l, vout, dst)
+	return o, c, scripts, err == nil, err
 }
 
 // repeats reports whether a transaction of w has the txid of outputs that are unspent in the chain below (BIP30).
@@ -292,10 +290,8 @@ func (s *archive) unspent(txid *chain.Hash, vout uint32) (unspent, known bool, e
 	v := s.c.t.Live()
 	by, position := s.find(txid, nil, 0)
 	if by != nil && !by.archived {
-		t := &by.Block.Txs[position]
-		o := &by.Block.Outs[t.FirstOut+vout]
-		number := by.first + tables.OutputLink(t.FirstOut+vout)
-		return !chain.Unspendable(by.Block.Bytes(o.Script)) && !s.taken.has(number), true, nil
+		number, _, ok := by.output(position, vout)
+		return ok && !s.taken.has(number), true, nil
 	}
 	var l tables.TxLink
 	if by != nil {
@@ -348,15 +344,10 @@ func (s *archive) drop(w *Work) error {
 func (s *archive) pop() error { return s.c.t.Pop() }
 
 func (s *archive) coin(txid *chain.Hash, vout uint32) (c chain.Coin, ok bool, err error) {
-	v := s.c.t.Live()
-	l, ok := v.FindStrong(txid)
+	l, ok := s.c.t.Live().FindStrong(txid)
 	if !ok {
 		return c, false, nil
 	}
-	tx := v.Tx(l)
-	if vout >= tx.Outs || v.Spent(tx.FirstOut+tables.OutputLink(vout)) {
-		return c, false, nil
-	}
-	c, _, err = v.Coin(l, vout, nil)
-	return c, err == nil, err
+	_, c, _, ok, err = s.rowCoin(l, vout, nil)
+	return c, ok, err
 }

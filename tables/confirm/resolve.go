@@ -62,15 +62,11 @@ func (c *Confirmer) Resolve(w *Work) (Resolved, error) {
 // ownCoin looks for an output of the block itself, among those of the transactions further up.
 func (c *Confirmer) ownCoin(w *Work, made map[chain.Hash]int, txid *chain.Hash, vout uint32) (chain.Coin, bool) {
 	tx, ok := made[*txid]
-	if !ok || vout >= w.Block.Txs[tx].Outs {
+	if !ok {
 		return chain.Coin{}, false
 	}
-	o := &w.Block.Outs[w.Block.Txs[tx].FirstOut+vout]
-	script := w.Block.Bytes(o.Script)
-	if chain.Unspendable(script) {
-		return chain.Coin{}, false
-	}
-	return chain.Coin{Value: o.Value, Script: script, Height: w.Place.Height, Coinbase: tx == 0}, true
+	_, coin, ok := w.output(tx, vout)
+	return coin, ok
 }
 
 // unspent reports whether the txid of a block's transaction has an unspent output in the chain below. A transaction that

@@ -54,6 +54,20 @@ func (w *Work) Prepare() {
 	w.prepared = w.Place.Hash
 }
 
+// output is what a transaction of the block makes, by its position; false where it makes none of that index, or one that can
+// never be spent. number is that of the output.
+func (w *Work) output(position int, vout uint32) (number tables.OutputLink, c chain.Coin, ok bool) {
+	t := &w.Block.Txs[position]
+	if vout >= t.Outs {
+		return 0, c, false
+	}
+	o := &w.Block.Outs[t.FirstOut+vout]
+	c = chain.Coin{
+		Value: o.Value, Script: w.Block.Bytes(o.Script), Height: w.Place.Height, Coinbase: position == 0,
+	}
+	return w.first + tables.OutputLink(t.FirstOut+vout), c, !chain.Unspendable(c.Script)
+}
+
 // begin readies a Work for being taken as the block whose first output has that number, and returns the number that
 // the next block's has.
 func (w *Work) begin(next tables.OutputLink) tables.OutputLink {

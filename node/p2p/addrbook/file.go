@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"stele/internal/durable"
 )
 
 // FileError says why the file of a book could not be used. It unwraps to ErrDamaged, ErrForeign or ErrNewer.
@@ -77,7 +78,7 @@ func (b *Book) Save() error {
 	raw := b.encode(make([]byte, 0, headSize+len(b.entries)*maxEntry+maxPending*maxAddress+sumSize))
 	b.changed = false
 	b.mu.Unlock()
-	if err := replace(b.path, raw); err != nil {
+	if err := durable.Replace(b.path, raw); err != nil {
 		b.mu.Lock()
 		b.changed = true
 		b.mu.Unlock()
@@ -88,36 +89,3 @@ func (b *Book) Save() error {
 
 // Close saves the book. It may be used on, and closed again.
 func (b *Book) Close() error { return b.Save() }
-
-// replace puts raw at path, durably. Write order: the bytes beside it, sync, rename over it, sync of the folder.
-func replace(path string, raw []byte) error {
-	beside := path + ".part"
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(beside, path)
-	}
-	if err != nil {
-		os.Remove(beside)
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes a rename durable. Windows has no such call, there the rename is in the file system's journal.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
